@@ -60,6 +60,7 @@ def tests(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "pytest", "-q", "--timeout", "300", *arguments]
 
 
+_EXPORT, _QEMU = "pip install 'penstock[export]'", "apt install qemu-user"
 PARTS = [
     Part("sessions", "", tests("tests/test_smoke.py")),
     Part("the C API", "", tests("tests/capi/test_library.py", "tests/capi/test_build.py"), [program("gcc")]),
@@ -67,6 +68,15 @@ PARTS = [
     Part("ARM", "AArch64, by qemu", [sys.executable, "tools/arm.py"], [program("qemu-aarch64-static", get="apt install qemu-user-static"),
                                                                        program("apt-get", "dpkg-deb")]),
     Part("gpu", "OpenCL (PoCL)", tests("tests/opencl"), [package("pyopencl", "pip install 'penstock[opencl]' pocl-binary-distribution")]),
+    Part("export: C", "", tests("tests/export/test_native.py", "tests/export/test_refusals.py"), [program("gcc")]),
+    Part("export: objects", "all targets, built only", tests("tests/export/test_targets.py", "-k", "objects")),
+    Part("export: aarch64", "qemu-aarch64", tests("tests/export/test_targets.py", "-k", "aarch64_by"),
+         [package("ziglang", _EXPORT), program("qemu-aarch64", get=_QEMU)]),
+    Part("export: armv7", "qemu-arm", tests("tests/export/test_targets.py", "-k", "32_bit"),
+         [package("ziglang", _EXPORT), program("qemu-arm", get=_QEMU)]),
+    Part("export: wasm", "Node", tests("tests/export/test_targets.py", "-k", "webassembly"), [package("ziglang", _EXPORT), program("node")]),
+    Part("export: digits page", "Chromium", tests("-m", "browser", "tests/browser/test_digits.py"),
+         [package("ziglang", _EXPORT), package("playwright")]),
 ]
 
 

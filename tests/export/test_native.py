@@ -181,3 +181,30 @@ def test_frozen_graph_and_saved_model(tmp_path):
         from penstock.export.model import export_file
         made = export_file(str(tmp_path / model), folder, kind="object", name="net")
         np.testing.assert_allclose(Loaded(made).run("run", [values], [(1, 10)], batch=1)[0], expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("weights", ["inside", "beside"])
+def test_quantised_weights_are_a_quarter_as_large(tmp_path, weights):
+    x = tf.placeholder(tf.float32, [1, 16, 16, 32], name="x")
+    layer = tf.nn.relu(tf.layers.conv2d(x, 48, 3, padding="same"))  # which Winograd's way may take
+    layer = tf.nn.depthwise_conv2d(layer, tf.get_variable("depthwise", [5, 5, 48, 1]), [1, 2, 2, 1], "SAME")
+    y = tf.layers.dense(tf.reshape(tf.nn.relu(layer), [1, -1]), 10)
+    values = np.random.RandomState(0).randn(1, 16, 16, 32).astype(np.float32)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        plain = export(session, tmp_path / "plain", y, x, weights=weights)
+        small = export(session, tmp_path / "small", y, x, weights=weights, quantize=True)
+        expected = session.run(y, {x: values})
+        for variable in tf.trainable_variables():  # what 8 bits can stand for
+            value = session.run(variable)
+            if value.size >= 1024:
+                flat = value.reshape(-1, 48 if "depthwise" in variable.name else value.shape[-1])
+                scale = np.abs(flat).max(0) / 127
+                session.run(variable.assign((np.rint(flat / scale) * scale).reshape(value.shape)))
+        rounded = session.run(y, {x: values})
+    contents = [made.files["weights"].read_bytes() if weights == "beside" else None for made in (plain, small)]
+    found = Loaded(small, contents[1]).run("run", [values], [(1, 10)])[0]
+    np.testing.assert_allclose(found, rounded, rtol=1e-4, atol=1e-4)
+    assert 0 < np.abs(found - expected).max() < 0.05 * np.abs(expected).max()
+    np.testing.assert_allclose(Loaded(plain, contents[0]).run("run", [values], [(1, 10)])[0], expected, rtol=1e-4, atol=1e-4)
+    assert small.weights_bytes < 0.35 * plain.weights_bytes

@@ -141,7 +141,7 @@ def run_bare(made, x: np.ndarray, shape, triple: str, emulator: str, batch: int)
     zig = [sys.executable, "-m", "ziglang"]
     options = ["-target", triple, "-O1", "-fno-builtin", "-ffreestanding", "-fno-stack-protector", "-fno-sanitize=all"]
     subprocess.run([*zig, "cc", *options, "-c", "-I", folder, source, "-o", compiled], check=True)
-    subprocess.run([*zig, "cc", "-target", triple, "-nostdlib", "-static", "-o", program, compiled, made.files["object"]], check=True)
+    subprocess.run([*zig, "build-exe", compiled, made.files["object"], "-target", triple, "-fcompiler-rt", "--name", "main"], cwd=folder, check=True)
     done = subprocess.run([emulator, program], input=np.ascontiguousarray(x, np.float32).tobytes(), capture_output=True, timeout=200)
     assert done.returncode == 0, done.stderr
     return np.frombuffer(done.stdout, np.float32).reshape(shape)

@@ -23,7 +23,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--any-batch", action="store_true", help="all sizes work, cut into those of --batch; rows must not depend on each other")
     parser.add_argument("--shape", action="append", type=_shape, default=[], metavar="NAME=N,N,...",
                         help="of an input whose shape is not known; ? for the batch")
-    parser.add_argument("--threads", type=int, default=1, help="threads that can share a step (default: %(default)s)")
+    parser.add_argument("--quantize", action="store_true", help="keep large weights as 8-bit numbers, with a scale per channel")
     parser.add_argument("--signature", action="append", default=[], help="of a SavedModel (default: all)")
     parser.add_argument("--tags", default="serve", help="of a SavedModel's graph (default: %(default)s)")
     parser.add_argument("--input", action="append", default=[], metavar="TENSOR", help="of a frozen graph (default: its placeholders)")
@@ -40,7 +40,7 @@ def main(argv: list[str] | None = None) -> int:
         made = export_file(options.model, options.output, inputs=options.input, outputs=options.fetch, signatures=options.signature,
                            tags=options.tags.split(","), name=options.name, target=options.target, cpu=options.cpu, kind=options.kind,
                            weights=options.weights, batch=options.batch, any_batch=options.any_batch, shapes=dict(options.shape),
-                           threads=options.threads)
+                           quantize=options.quantize)
     except (OpError, OSError, ValueError, RuntimeError) as error:
         print(f"penstock export: {error}", file=sys.stderr)
         return 1

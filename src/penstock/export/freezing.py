@@ -13,6 +13,7 @@ import numpy as np
 
 from penstock.export.failures import CannotExport
 from penstock.export.inference import drop_dropout, take_defaults
+from penstock.export.quantising import Quantised, quantise_constants
 from penstock.graph import dtypes
 from penstock.graph.node import Operation, Tensor
 from penstock.native.regions.eligibility import folds, has_known_size, why_not_native
@@ -63,8 +64,11 @@ def variables_of(program: Program) -> list[Operation]:
 
 
 def freeze(fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Sequence[Tensor], values: dict[Operation, np.ndarray],
-           state: dict[Operation, Variable]) -> FrozenStep:
-    """The step of these fetches and targets. ``values`` are those of all variables, ``state`` is what is written by any entry point."""
+           state: dict[Operation, Variable], quantised: dict[int, Quantised] | None = None) -> FrozenStep:
+    """The step of these fetches and targets. ``values`` are those of all variables, ``state`` is what is written by any entry point.
+
+    If ``quantised`` is given, large constants become values of 8 bits, which are noted there.
+    """
     program = prune(fetches, targets, feeds)
     _replace_constants(program, values, state)
     if program.has_frames:
@@ -75,6 +79,8 @@ def freeze(fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Seque
     program = optimise(program, options)
     if any(node.definition.draws for node in program.nodes):
         program = optimise(drop_dropout(program), options)
+    if quantised is not None:
+        quantise_constants(program, quantised)
     members = _members(program)
     body, edges, _ = enclose(members, program.fetches)
     sources = [_source(edge, program, values, state) for edge in edges]

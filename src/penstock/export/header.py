@@ -16,8 +16,7 @@ def c_type(dtype: DType) -> str:
     return _TYPES.get(dtype.name) or f"{dtype.name}_t"
 
 
-def header(name: str, entries: Sequence[Entry], variables: Sequence[tuple[Variable, int]], nbytes: int, weights_beside: int | None,
-           threads: int) -> str:
+def header(name: str, entries: Sequence[Entry], variables: Sequence[tuple[Variable, int]], nbytes: int, weights_beside: int | None) -> str:
     """The header's text; ``variables`` with their places in the model's memory, ``weights_beside`` the size of a file of weights, or None."""
     guard = f"{name.upper()}_H"
     lines = [f"/* The model {name}, exported by Penstock. All functions return 0, or a status that {name}_message explains. */",
@@ -35,9 +34,6 @@ def header(name: str, entries: Sequence[Entry], variables: Sequence[tuple[Variab
         lines.append(f"/* Must be called before anything else. weights: the content of {name}.weights, read or mapped, aligned to 64 bytes; "
                      f"it has to stay. */\nint {name}_init({name} *model, const void *weights);")
     lines += [f"const char *{name}_message(int status);\n"]
-    if threads > 1:
-        lines.append(f"/* Threads that are to help call this: it returns after {name}_stop. Steps do not wait for them. */\n"
-                     f"void {name}_serve({name} *model);\nvoid {name}_stop({name} *model);\n")
     for entry in entries:
         lines.append(_comment(entry) + f"int {name}_{entry.name}({name} *model{_parameters(entry)});\n")
     lines += ["#ifdef __cplusplus\n}\n#endif", "#endif", ""]

@@ -1,7 +1,9 @@
 """Where everything is: the memory of a model, which the host program provides, and its weights.
 
-    the model:    variables | the board, if there are threads | words and cells of all tables | arena
+    the model:    variables | words and cells of all tables | weights that ``init`` prepares | arena
     the weights:  constants, and the first values of variables
+
+Quantised weights are prepared by ``init``: it makes floats of them, and the calls over them. Floats that no step needs are made in the arena.
 
 Words and cells (``native/machine/abi.py``) are made by ``init`` out of a *template*, in which addresses are offsets: of the model, or of the weights.
 """
@@ -15,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.export.freezing import Variable
+from penstock.export.quantising import Quantised
 from penstock.export.tables import ALIGNMENT, Table
 from penstock.native.calls import Array, Buffer, Code, KernelCall
 from penstock.native.machine.abi import ARRAY_DATA
@@ -85,10 +88,32 @@ class PlacedTable:
     status: int = 0  # an offset in the model
 
 
+@dataclass
+class Expansion:
+    """Quantised weights that ``init`` makes floats of: places in the weights, how many numbers and scales, and where the floats go."""
+
+    numbers: int
+    scales: int
+    count: int
+    channels: int
+    base: str  # "stays" or "arena"
+    place: int
+
+
+@dataclass
+class PreparedCall:
+    """A call that ``init`` makes: the floats that it needs, its kernel, and where the words of its parts are."""
+
+    before: list[Expansion]
+    kernel: int
+    words: list[int]
+
+
 class Memory:
     """The layout of a model."""
 
-    def __init__(self, variables: Sequence[Variable], tables: Sequence[Table], kernels: dict[Code, int], board_bytes: int = 0) -> None:
+    def __init__(self, variables: Sequence[Variable], tables: Sequence[Table], kernels: dict[Code, int],
+                 quantised: dict[int, Quantised] | None = None, prepared: Sequence[KernelCall] = ()) -> None:
         self.weights = Weights()
         self.variables: dict[Variable, int] = {}
         self._kernels = kernels
@@ -96,20 +121,27 @@ class Memory:
         for variable in variables:
             self.variables[variable] = size
             size += round_up(max(variable.value.nbytes, 1))
-        self.board, size = size, size + round_up(board_bytes)
         self.weights_at = -1  # a word with the address of the weights, if a run needs it
         if any(not isinstance(output, Array) for table in tables for output in table.outputs):
             self.weights_at, size = size, size + ALIGNMENT
         self.tables_at = size
         self._words: list[int] = []
         self._pending: list[tuple[int, str, int]] = []  # (index of a word, what it is relative to, an offset)
+        self._quantised = quantised or {}
+        self._stays: dict[int, int] = {}  # prepared weights, by identity: where they are, from the beginning of all such
+        self._stays_bytes = 0
+        self._direct = {id(array.buffer.value) for table in tables for call in table.calls for array in call.operands
+                        if array.buffer.kind == "constant" and id(array.buffer.value) in self._quantised}
         self.tables = [self._place(table) for table in tables]
-        self.arena = round_up(self.tables_at + WORD * len(self._words))
-        self.nbytes = self.arena + round_up(max((table.arena_bytes for table in tables), default=0))
+        self.expansions: list[Expansion] = []
+        self.preparation, scratch = self._prepare(prepared)
+        self.stays = round_up(self.tables_at + WORD * len(self._words))
+        self.arena = self.stays + self._stays_bytes
+        self.nbytes = self.arena + round_up(max([scratch, *(table.arena_bytes for table in tables)]))
         self.moved: list[int] = []  # words that are places in the model,
         self.weighed: list[int] = []  # and in the weights
         for index, base, offset in self._pending:
-            self._words[index] = offset + (self.arena if base == "arena" else 0)
+            self._words[index] = offset + (self.arena if base == "arena" else self.stays if base == "stays" else 0)
             (self.weighed if base == "weights" else self.moved).append(index)
         for placed in self.tables:
             placed.status += self.arena
@@ -132,13 +164,62 @@ class Memory:
             self._pending.append((index, "model", self.variables[table.variables[buffer]] + array.offset))
         elif buffer.kind == "constant":
             assert buffer.value is not None
-            self._pending.append((index, "weights", self.weights.place(buffer.value) + array.offset))
+            if id(buffer.value) in self._quantised:
+                self._pending.append((index, "stays", self._stay(buffer.value) + array.offset))
+            else:
+                self._pending.append((index, "weights", self.weights.place(buffer.value) + array.offset))
+        elif buffer.kind == "prepared":
+            assert buffer.value is not None
+            self._pending.append((index, "stays", self._stay(buffer.value) + array.offset))
         elif buffer in inputs or buffer in outputs:
             argument = inputs[buffer] if buffer in inputs else feeds + outputs[buffer]
             placed.bindings.append(Binding(at, argument, array.offset))
         else:
             self._pending.append((index, "arena", table.offsets[buffer] + array.offset))
         return at
+
+    def _stay(self, value: np.ndarray) -> int:
+        """Where a prepared weight is, from the beginning of all such."""
+        if id(value) not in self._stays:
+            self._stays[id(value)] = self._stays_bytes
+            self._stays_bytes += round_up(max(value.nbytes, 1))
+        return self._stays[id(value)]
+
+    def _prepare(self, calls: Sequence[KernelCall]) -> tuple[list[PreparedCall], int]:
+        """What ``init`` does with quantised weights, in order, and the bytes of the arena that it needs. Each call finds its floats in the arena."""
+        for value in self._direct:
+            self.expansions.append(self._expansion(value, "stays", self._stays[value]))
+        made: list[PreparedCall] = []
+        most = 0
+        for call in calls:
+            before, places, used = list[Expansion](), dict[int, int](), 0
+            for array in call.operands:
+                value = id(array.buffer.value)
+                if array.buffer.kind == "constant" and value in self._quantised and value not in places:
+                    places[value] = used
+                    before.append(self._expansion(value, "arena", used))
+                    used += round_up(4 * self._quantised[value].numbers.size)
+            most = max(most, used)
+            cells = [self._prepared_cell(array, places) - ARRAY_DATA for array in call.operands]
+            numbers = [[*cells, *struct.unpack(f"{len(part) // WORD}q", part)] for part in call.parts]
+            made.append(PreparedCall(before, self.kernel(call), [self.append(words, len(cells)) for words in numbers]))
+        return made, most
+
+    def _expansion(self, value: int, base: str, place: int) -> Expansion:
+        made = self._quantised[value]
+        return Expansion(self.weights.place(made.numbers), self.weights.place(made.scales), made.numbers.size, made.scales.size, base, place)
+
+    def _prepared_cell(self, array: Array, floats: dict[int, int]) -> int:
+        index, value = len(self._words), array.buffer.value
+        assert value is not None
+        self._words.append(0)
+        if id(value) in floats:
+            self._pending.append((index, "arena", floats[id(value)] + array.offset))
+        elif array.buffer.kind == "prepared":
+            self._pending.append((index, "stays", self._stay(value) + array.offset))
+        else:
+            self._pending.append((index, "weights", self.weights.place(value) + array.offset))
+        return self.tables_at + WORD * index
 
     def kernel(self, call: KernelCall) -> int:
         """The number of a call's kernel."""

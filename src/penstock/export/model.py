@@ -16,8 +16,9 @@ from penstock.export.freezing import FrozenStep, Variable, freeze, updated_varia
 from penstock.export.header import header
 from penstock.export.javascript import loader_text
 from penstock.export.linking import link
-from penstock.export.memory import Memory
+from penstock.export.memory import Memory, PlacedTable
 from penstock.export.objects import compile_object
+from penstock.export.quantising import Quantised
 from penstock.export.rows import check_rows
 from penstock.export.runtime import Runtime
 from penstock.export.source import Named, entry_of, opened
@@ -25,7 +26,7 @@ from penstock.export.tables import Table, fold, specialise
 from penstock.export.targets import Target, find
 from penstock.graph.node import Operation
 from penstock.graph.stacks import default_session
-from penstock.native.calls import Code
+from penstock.native.calls import KernelCall
 from penstock.native.machine.target import compiling_for
 from penstock.program.ir import prune
 from penstock.session.session import Session
@@ -48,7 +49,7 @@ class Exported:
 
 def export(fetches: Named, feeds: Named, folder: str | os.PathLike[str], *, session: Session | None = None, name: str = "model",
            target: str = "host", cpu: str = "", kind: str = "library", weights: str = "inside", batch: int | Sequence[int] = 1,
-           any_batch: bool = False, shapes: Mapping[str, Sequence[int | None]] | None = None, threads: int = 1) -> Exported:
+           any_batch: bool = False, shapes: Mapping[str, Sequence[int | None]] | None = None, quantize: bool = False) -> Exported:
     """Compiles what ``fetches`` need of ``feeds`` into files that run without Python: an object file, a header, a shared library or a wasm module.
 
     Args:
@@ -64,7 +65,7 @@ def export(fetches: Named, feeds: Named, folder: str | os.PathLike[str], *, sess
         batch: the size, or sizes, of the axis that is open in the feeds' shapes.
         any_batch: all sizes work, cut into those of ``batch``. For models whose rows do not depend on each other, which is tried.
         shapes: of feeds, by their names, where the graph leaves more open than the batch.
-        threads: how many threads can share a step.
+        quantize: keep large weights as 8-bit numbers with a scale per channel; ``init`` makes floats of them.
 
     Raises CannotExport, a tf.errors.UnimplementedError, with the ops that cannot leave Python and why.
     """
@@ -74,7 +75,7 @@ def export(fetches: Named, feeds: Named, folder: str | os.PathLike[str], *, sess
     pairs = {"run": (fetches, feeds)} if feeds is not None or not isinstance(fetches, Mapping) else dict(fetches)
     sizes = [batch] if isinstance(batch, int) else list(batch)
     entries = [entry_of(key, pair[0], pair[1], sizes, shapes or {}, session.graph, any_batch) for key, pair in pairs.items()]
-    return _export(session, entries, Path(folder), identifier(name), find(target, cpu), kind, weights, threads)
+    return _export(session, entries, Path(folder), identifier(name), find(target, cpu), kind, weights, quantize)
 
 
 def export_file(path: str, folder: str | os.PathLike[str], *, inputs: Sequence[str] = (), outputs: Sequence[str] = (), signatures: Sequence[str] = (),
@@ -84,29 +85,35 @@ def export_file(path: str, folder: str | os.PathLike[str], *, inputs: Sequence[s
         return export(entries, None, folder, session=session, **options)
 
 
-def _export(session: Session, entries: Sequence[Entry], folder: Path, name: str, target: Target, kind: str, weights: str, threads: int) -> Exported:
+def _export(session: Session, entries: Sequence[Entry], folder: Path, name: str, target: Target, kind: str, weights: str, quantize: bool) -> Exported:
     for what, value, allowed in (("kind", kind, KINDS), ("weights", weights, WEIGHTS)):
         if value not in allowed:
             raise InvalidArgumentError(None, None, f"{what}={value!r}: it can be {', '.join(allowed)}")
-    steps, state = _steps(session, entries)
+    quantised: dict[int, Quantised] = {}
+    steps, state = _steps(session, entries, quantised if quantize else None)
     for entry in entries:
         if entry.any_batch and entry.takes_batch:
             check_rows(session, entry)
     with compiling_for(target.machine):
-        tables = [[specialise(step, [each.of_batch(batch) for each in entry.inputs], [each.dtype for each in entry.inputs], threads)
+        tables = [[specialise(step, [each.of_batch(batch) for each in entry.inputs], [each.dtype for each in entry.inputs], 1)
                    for batch in entry.batches] for entry, step in zip(entries, steps)]
         every = [table for some in tables for table in some]
         texts = {code: code.text() for table in every for code in table.codes}
     known: dict[Any, list[np.ndarray]] = {}
+    prepared: list[KernelCall] = []
     for table in every:
-        fold(table, texts, known)
+        fold(table, texts, known, quantised, prepared)
     for entry, some in zip(entries, tables):
         _name_outputs(entry, some)
-    kernels = {code: index for index, code in enumerate(dict.fromkeys(code for table in every for code in table.codes))}
-    return _write(folder, name, target, kind, weights, threads, entries, tables, list(state.values()), kernels, texts)
+    used = dict.fromkeys([code for table in every for code in table.codes] + [call.code for call in prepared if call.code is not None])
+    kernels = {code: index for index, code in enumerate(used)}
+    memory = Memory(list(state.values()), every, kernels, quantised, prepared)
+    placed = iter(memory.tables)
+    with_tables = [(entry, [next(placed) for _ in some]) for entry, some in zip(entries, tables)]
+    return _write(folder, name, target, kind, weights, with_tables, memory, [(texts[code], code.symbol) for code in kernels])
 
 
-def _steps(session: Session, entries: Sequence[Entry]) -> tuple[list[FrozenStep], dict[Operation, Variable]]:
+def _steps(session: Session, entries: Sequence[Entry], quantised: dict[int, Quantised] | None) -> tuple[list[FrozenStep], dict[Operation, Variable]]:
     """The steps of all entry points, and the variables that any of them writes."""
     programs = [prune(entry.fetches, entry.targets, entry.feeds) for entry in entries]
     variables = dict.fromkeys(op for program in programs for op in variables_of(program))
@@ -116,7 +123,7 @@ def _steps(session: Session, entries: Sequence[Entry]) -> tuple[list[FrozenStep]
     if missing:
         raise FailedPreconditionError(None, missing[0], f"the variable {missing[0].name} has no value that could be read in this graph")
     state = {op: Variable(op.name, np.asarray(values[op])) for op in variables if op in written}
-    return [freeze(entry.fetches, entry.targets, entry.feeds, values, state) for entry in entries], state
+    return [freeze(entry.fetches, entry.targets, entry.feeds, values, state, quantised) for entry in entries], state
 
 
 def _name_outputs(entry: Entry, tables: Sequence[Table]) -> None:
@@ -131,29 +138,26 @@ def _name_outputs(entry: Entry, tables: Sequence[Table]) -> None:
             raise InvalidArgumentError(None, entry.fetches[position].op, f"{argument.name} has shapes that do not follow the batch: {shapes}")
 
 
-def _write(folder: Path, name: str, target: Target, kind: str, weights: str, threads: int, entries: Sequence[Entry], tables: list[list[Table]],
-           variables: Sequence[Variable], kernels: dict[Code, int], texts: dict[Code, str]) -> Exported:
-    memory = Memory(variables, [table for some in tables for table in some], kernels)
-    content = memory.weights.content()
-    placed = iter(memory.tables)
-    with_tables = [(entry, [next(placed) for _ in some]) for entry, some in zip(entries, tables)]
+def _write(folder: Path, name: str, target: Target, kind: str, weights: str, entries: Sequence[tuple[Entry, Sequence[PlacedTable]]], memory: Memory,
+           kernels: Sequence[tuple[str, str]]) -> Exported:
+    content, described = memory.weights.content(), [entry for entry, _ in entries]
     with compiling_for(target.machine):
-        runtime = Runtime(name, memory, with_tables, len(kernels), content if weights == "inside" else None).text()
-    compiled = compile_object(target.machine, runtime, [(texts[code], code.symbol) for code in kernels])
+        runtime = Runtime(name, memory, entries, len(kernels), content if weights == "inside" else None).text()
+    compiled = compile_object(target.machine, runtime, kernels)
     made = Exported(name, target, {}, memory.nbytes, len(compiled) - (len(content) if weights == "inside" else 0), len(content))
     folder.mkdir(parents=True, exist_ok=True)
     beside = len(content) if weights == "beside" else None
     if beside is not None:
         made.files["weights"] = _file(folder / f"{name}.weights", content)
-    made.files["header"] = _file(folder / f"{name}.h", header(name, entries, list(memory.variables.items()), memory.nbytes, beside, threads).encode())
+    made.files["header"] = _file(folder / f"{name}.h", header(name, described, list(memory.variables.items()), memory.nbytes, beside).encode())
     made.files["object"] = _file(folder / target.object.format(name), compiled)
-    symbols = [f"{name}_init", f"{name}_message", *(f"{name}_{entry.name}" for entry in entries)]
+    symbols = [f"{name}_init", f"{name}_message", *(f"{name}_{entry.name}" for entry in described)]
     if kind == "library":
         made.files["library"] = folder / target.library.format(name)
         link(target, made.files["object"], made.files["library"], symbols)
         made.files.pop("object").unlink()
     if target.is_wasm:
-        made.files["loader"] = _file(folder / f"{name}.js", loader_text(name, entries, memory.nbytes, beside).encode())
+        made.files["loader"] = _file(folder / f"{name}.js", loader_text(name, described, memory.nbytes, beside).encode())
     return made
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from penstock.export.entries import Entry
-from penstock.export.memory import Memory, PlacedTable, Step
+from penstock.export.memory import Expansion, Memory, PlacedTable, Step
 from penstock.native.machine import driver
 
 BAD_BATCH = -1  # what an entry point returns if it has no table for a batch
@@ -33,6 +33,32 @@ body:
   store i64 %new, ptr %at
   %next = add i64 %i, 1
   br label %test
+out:
+  ret void
+}
+"""
+# Makes floats of quantised weights.
+_EXPAND = """
+define internal void @expand(ptr %to, ptr %numbers, ptr %scales, i64 %count, i64 %channels) {
+entry:
+  br label %body
+body:
+  %i = phi i64 [ 0, %entry ], [ %next, %body ]
+  %channel = phi i64 [ 0, %entry ], [ %following, %body ]
+  %at_number = getelementptr i8, ptr %numbers, i64 %i
+  %number = load i8, ptr %at_number
+  %float = sitofp i8 %number to float
+  %at_scale = getelementptr float, ptr %scales, i64 %channel
+  %scale = load float, ptr %at_scale
+  %value = fmul float %float, %scale
+  %at = getelementptr float, ptr %to, i64 %i
+  store float %value, ptr %at
+  %next = add i64 %i, 1
+  %after = add i64 %channel, 1
+  %wraps = icmp eq i64 %after, %channels
+  %following = select i1 %wraps, i64 0, i64 %after
+  %more = icmp ult i64 %next, %count
+  br i1 %more, label %body, label %out
 out:
   ret void
 }
@@ -67,7 +93,7 @@ class Runtime:
     def text(self) -> str:
         """The module."""
         functions = [line for entry, tables in self._entries for line in self._entry(entry, tables)]
-        pieces = [_HEAD, _SERIAL, driver.control(), *self._data(), *(f"declare void @kernel_{index}(ptr)" for index in range(self._kernels)),
+        pieces = [_HEAD, _EXPAND, _SERIAL, driver.control(), *self._data(), *(f"declare void @kernel_{index}(ptr)" for index in range(self._kernels)),
                   *self._init(), *functions, *self._message()]
         return "\n".join(pieces)
 
@@ -94,7 +120,21 @@ class Runtime:
         if memory.weights_at >= 0:  # where copies of known results find them
             yield f"  %at_weights = getelementptr i8, ptr %model, i64 {memory.weights_at}"
             yield f"  store ptr {weights}, ptr %at_weights"
+        for number, expansion in enumerate(memory.expansions):
+            yield from self._expand(f"x{number}", expansion, weights)
+        for number, call in enumerate(memory.preparation):
+            for index, expansion in enumerate(call.before):
+                yield from self._expand(f"x{number}.{index}", expansion, weights)
+            for index, words in enumerate(call.words):
+                yield f"  %p{number}.{index} = getelementptr i8, ptr %model, i64 {words}"
+                yield f"  call void @kernel_{call.kernel}(ptr %p{number}.{index})"
         yield "  ret i32 0\n}"
+
+    def _expand(self, name: str, each: Expansion, weights: str) -> Iterator[str]:
+        base = self._memory.stays if each.base == "stays" else self._memory.arena
+        yield f"  %{name}.n = getelementptr i8, ptr {weights}, i64 {each.numbers}\n  %{name}.s = getelementptr i8, ptr {weights}, i64 {each.scales}"
+        yield f"  %{name}.to = getelementptr i8, ptr %model, i64 {base + each.place}"
+        yield f"  call void @expand(ptr %{name}.to, ptr %{name}.n, ptr %{name}.s, i64 {each.count}, i64 {each.channels})"
 
     # --- entry points ------------------------------------------------------------------------------------------------------------------------
 

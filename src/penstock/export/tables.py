@@ -15,6 +15,7 @@ import numpy as np
 
 from penstock.export.failures import CannotExport
 from penstock.export.freezing import FrozenStep, Variable
+from penstock.export.quantising import Quantised, is_quantised
 from penstock.graph import dtypes
 from penstock.native.calls import Array, Buffer, Code, KernelCall
 from penstock.native.emitter import Emitter
@@ -89,24 +90,28 @@ def _outputs(made: Specialisation, variables: dict[Buffer, Variable]) -> list[Ar
 # --- calls over constants --------------------------------------------------------------------------------------------------------------------
 
 
-def fold(table: Table, texts: dict[Code, str], known: dict[Any, list[np.ndarray]]) -> None:
+def fold(table: Table, texts: dict[Code, str], known: dict[Any, list[Any]], quantised: dict[int, Quantised] | None = None,
+         prepared: list[KernelCall] | None = None) -> None:
     """Makes the calls that depend on constants alone, and takes them out; their results are constants.
 
-    ``known`` remembers results for other tables, whose calls may have the same constants and numbers.
+    Those over quantised constants are added to ``prepared`` instead: ``init`` makes them, and their results stay in the model's memory. ``known``
+    remembers results for other tables, whose calls may have the same constants and numbers.
     """
+    quantised, prepared = quantised or {}, [] if prepared is None else prepared
     writers = Counter(buffer for call in table.calls for buffer in {array.buffer for array in _written(call)})
     left: list[int] = []
     for index, call in enumerate(table.calls):
         if not _is_constant(call, writers, table.status):
             left.append(index)
             continue
-        reads = [array for array in call.operands[:len(call.operands) - call.writes]]
+        reads = call.operands[:len(call.operands) - call.writes]
+        later = any(array.buffer.kind == "prepared" or is_quantised(array.buffer, quantised) for array in reads)
         key = (call.code.key, tuple(call.parts), *((id(array.buffer.value), array.offset) for array in reads))  # type: ignore[union-attr]
         results = known.get(key)
         if results is None:
-            results = known[key] = _run(call, texts[call.code])  # type: ignore[index]
+            results = known[key] = _prepare(call, prepared) if later else _run(call, texts[call.code])  # type: ignore[index]
         for buffer, value in zip(dict.fromkeys(array.buffer for array in _written(call)), results):
-            buffer.kind, buffer.value = "constant", value
+            buffer.kind, buffer.value = "prepared" if later else "constant", value
     place = {old: new for new, old in enumerate(left)}
     after = {old: next((place[later] for later in range(old, len(table.calls)) if later in place), len(left)) for old in range(len(table.calls) + 1)}
     for index in left:
@@ -115,6 +120,12 @@ def fold(table: Table, texts: dict[Code, str], known: dict[Any, list[np.ndarray]
     table.loops = [(after[first], after[last]) for first, last in table.loops]
     table.calls = [table.calls[index] for index in left]
     table.plan()
+
+
+def _prepare(call: KernelCall, prepared: list[KernelCall]) -> list[np.ndarray]:
+    """Leaves a call to ``init``: for each buffer that it writes, an array that stands for it, whose contents do not matter."""
+    prepared.append(call)
+    return [np.zeros(buffer.nbytes, np.uint8) for buffer in dict.fromkeys(array.buffer for array in _written(call))]
 
 
 def _written(call: KernelCall) -> list[Array]:
@@ -127,7 +138,8 @@ def _is_constant(call: KernelCall, writers: Counter[Buffer], status: Buffer) -> 
     written = {array.buffer for array in _written(call)}
     if status in written or any(buffer.kind != "arena" or writers[buffer] != 1 for buffer in written):
         return False
-    return all(array.buffer.kind == "constant" for array in call.operands[:len(call.operands) - call.writes] if array.buffer not in written)
+    reads = call.operands[:len(call.operands) - call.writes]
+    return all(array.buffer.kind in ("constant", "prepared") for array in reads if array.buffer not in written)
 
 
 def _run(call: KernelCall, text: str) -> list[np.ndarray]:
