@@ -26,6 +26,7 @@ from penstock.ops.flow.primitives import LoopCond
 from penstock.ops.transfer import Recv, Send
 from penstock.program.ir import Node, Program
 from penstock.program.partition import Partition
+from penstock.program.variants import variant_groups
 
 ROOT = ""
 
@@ -41,7 +42,10 @@ class _Frames:
 
 def gather(program: Program) -> None:
     """Puts nodes that only pass values on to where the values go round: an edge of one iteration only cannot cross between tasks. Nor can a list."""
-    for group in _lists(program):
+    for group in variant_groups(program):
+        if not any(node.definition.list_role for node in group):
+            continue
+        # A loop that has a gradient pushes what that needs onto lists, wherever it was computed.
         device, _ = Counter(node.device for node in group if node.definition.list_role).most_common(1)[0]
         for node in group:
             node.device = device
@@ -53,20 +57,6 @@ def gather(program: Program) -> None:
                     producer.device = node.device
         elif kind == "exit":
             node.device = node.inputs[0][0].device
-
-
-def _lists(program: Program) -> list[list[Node]]:
-    """The nodes that each list of tensors goes through. A loop that has a gradient pushes what that needs onto lists, wherever it was computed."""
-    group_of: dict[Node, list[Node]] = {}
-    for node in program.nodes:
-        for producer, index in node.inputs:
-            if producer.output_dtypes[index].base_dtype is dtypes.variant:
-                mine, other = group_of.setdefault(node, [node]), group_of.setdefault(producer, [producer])
-                if mine is not other:
-                    mine += other
-                    group_of.update(dict.fromkeys(other, mine))
-    groups = {id(group): group for group in group_of.values()}
-    return [group for group in groups.values() if any(node.definition.list_role for node in group)]
 
 
 def frames_of(program: Program) -> _Frames:

@@ -22,11 +22,10 @@ from penstock.distributed.parts import Part, split
 from penstock.distributed.peers import Peers, deadline, ignore
 from penstock.distributed.permissions import check_foreign
 from penstock.distributed.recording import Recorder
+from penstock.distributed.session_graph import SessionGraph, spanning
 from penstock.distributed.step_run import PlannedPart, StepRun
 from penstock.distributed.worker import RunOrder, Worker
 from penstock.graph.device import DeviceSpec
-from penstock.graph.graph import Graph
-from penstock.graph.graph_def import extend_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.program.devices import Device
 from penstock.program.ir import Program
@@ -46,7 +45,7 @@ class MasterSession:
     def __init__(self, handle: str, config: ConfigProto, worker: Worker, peers: Peers, recorder: Recorder,
                  foreign: bool = False) -> None:
         self._handle, self._config, self._worker, self._peers, self._recorder = handle, config, worker, peers, recorder
-        self._graph = Graph()
+        self._graph = SessionGraph()
         self._plans: dict[Any, Plan] = {}
         self._registered_with: set[str] = set()  # tasks that may know parts of this session
         self._devices: dict[str, list[Device]] = {worker.task: worker.devices}
@@ -64,11 +63,8 @@ class MasterSession:
         """Adds nodes to the graph, or to a new one in its place."""
         with self._lock:
             if anew:
-                self._graph, self._plans, self._partial = Graph(), {}, PartialSteps()
-            try:
-                extend_graph(self._graph, graph_def)
-            except (ValueError, TypeError) as error:
-                raise errors.InvalidArgumentError(None, None, f"the graph cannot be extended: {error}") from None
+                self._graph, self._plans, self._partial = SessionGraph(), {}, PartialSteps()
+            self._graph.extend(graph_def)
 
     def run(self, names: tuple[Sequence[str], Sequence[str], Sequence[str]], values: list[Any], timeout_ms: int = 0, trace: bool = False,
             partition_graphs: bool = False, caller: Any = None, done: frozenset[Any] = frozenset()) -> tuple[list[Any], RunMetadata | None]:
@@ -101,7 +97,7 @@ class MasterSession:
     def partial_run_setup(self, feeds: list[str], fetches: list[str], targets: list[str]) -> str:
         """Prepares a step that is run in parts; returns its handle."""
         with self._lock:
-            tensors, fed, operations = self._elements(feeds, fetches, targets)
+            tensors, fed, operations = self._graph.elements(feeds, fetches, targets)
             return self._partial.setup(fed, tensors, operations)
 
     def partial_run(self, handle: str, feeds: dict[str, Any], fetches: list[str], targets: list[str], caller: Any = None) -> list[Any]:
@@ -110,7 +106,7 @@ class MasterSession:
             names = ([tensor.name for tensor in feeds], [tensor.name for tensor in fetches], [op.name for op in targets])
             return self.run(names, list(feeds.values()), caller=caller, done=done)[0]
 
-        tensors, fed, operations = self._elements(list(feeds), fetches, targets)
+        tensors, fed, operations = self._graph.elements(list(feeds), fetches, targets)
         return self._partial.run(handle, dict(zip(fed, feeds.values())), tensors, operations, run_part)
 
     @property
@@ -192,9 +188,7 @@ class MasterSession:
         key = (feeds, fetches, targets, done)
         plan = self._plans.get(key)
         if plan is None:
-            with self._lock:
-                graph, program = self._graph, self._program(feeds, fetches, targets, done)
-            program = self._stages.place(program, self._candidates(program, end))
+            graph, program = self._placed(feeds, fetches, targets, done, end)
             try:
                 plan = self._register(split(program))
                 with self._lock:
@@ -211,23 +205,26 @@ class MasterSession:
         if not isinstance(names, list) or not all(type(name) is str for name in names):
             raise errors.InvalidArgumentError(None, None, "the operations that are done are no list of names")
         with self._lock:
-            return frozenset(self._elements((), (), names)[2]) if names else _NONE
+            return frozenset(self._graph.elements((), (), names)[2]) if names else _NONE
 
-    def _elements(self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str]) -> tuple[list[Any], list[Any], list[Any]]:
-        """The fetches, the feeds and the targets, by their names."""
-        graph = self._graph
-        try:
-            tensors: list[Any] = [[graph.as_graph_element(name, allow_operation=False) for name in group] for group in (fetches, feeds)]
-            operations: Any = [graph.as_graph_element(name, allow_tensor=False) for name in targets]
-        except (KeyError, ValueError) as error:
-            raise errors.NotFoundError(None, None, f"the step names what is not in the session's graph: {error}") from None
-        return tensors[0], tensors[1], operations
+    def _placed(self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str], done: frozenset[Any], end: float) -> tuple[Any, Program]:
+        """The placed program of a step, and the graph that it is of. Conditionals and loops that turn out to span tasks are nodes in it."""
+        while True:
+            with self._lock:
+                graph, program = self._graph, self._program(feeds, fetches, targets, done)
+            program = self._stages.place(program, self._candidates(program, end))
+            loops = spanning(program)
+            if not loops:
+                return graph, program
+            with self._lock:
+                graph.lower(loops)
 
     def _program(self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str], done: frozenset[Any]) -> Program:
-        wanted, fed, operations = self._elements(feeds, fetches, targets)
+        graph = self._graph
+        wanted, fed, operations = (graph.planned(part) for part in graph.elements(feeds, fetches, targets))
         program = self._stages.prune(wanted, operations, fed)
         if done:
-            program = without(program, done, operations)
+            program = without(program, frozenset(graph.planned(done)), operations)
         if self.foreign:
             check_foreign(node.origin for node in program.nodes if node.origin is not None)
         return program

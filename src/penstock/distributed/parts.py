@@ -15,7 +15,7 @@ from tensorboard.compat.proto.graph_pb2 import GraphDef
 from penstock.distributed import loops
 from penstock.distributed.cluster_spec import task_of
 from penstock.errors import InvalidArgumentError
-from penstock.graph.function import FuncGraph
+from penstock.graph.exporter import Kept
 from penstock.graph.function_def import called_functions, to_function_def
 from penstock.graph.graph import Graph
 from penstock.graph.graph_def import extend_graph
@@ -38,13 +38,13 @@ class Part:
 
     def graph_def(self) -> GraphDef:
         """The nodes as a proto, with the functions that they call."""
-        proto = GraphDef()
+        kept, proto = Kept(lambda op: True), GraphDef()
+        own = [node.origin for node in self.nodes if node.origin is not None and node.origin.definition is node.definition]
+        functions = called_functions(own, kept)
         for node in self.nodes:
             proto.node.append(node.node_def)
-        own = [node.origin for node in self.nodes if node.origin is not None and node.origin.definition is node.definition]
-        functions = dict.fromkeys(called_functions(own))
-        functions.update((value, None) for op in own for value in op.attrs.values() if isinstance(value, FuncGraph))  # of branches and loops
-        proto.library.function.extend(to_function_def(function) for function in functions)
+            kept.rename(proto.node[-1], node.attrs)
+        proto.library.function.extend(to_function_def(function, kept) for function in functions)
         return proto
 
 

@@ -102,7 +102,7 @@ class Worker:
     def _pipeline(self, config: ConfigProto) -> Pipeline:
         """Plans the parts of a session, by the session's options; threads that it does not name are the task's."""
         resources = Resources() if config.isolate_session_state else self.resources
-        return Pipeline(Environment(self.devices, resources=resources, threads=config.intra_op_parallelism_threads or self._threads,
+        return Pipeline(Environment(self.devices, config.allow_soft_placement, resources=resources, threads=config.intra_op_parallelism_threads or self._threads,
                                     passes=options_of(config)))
 
     def _senders(self, program: Program) -> list[str]:

@@ -1,10 +1,11 @@
 """Operations as NodeDefs.
 
 Conditionals and loops are written as the nodes of the paper's diagrams, Switch, Merge, Enter, Exit, NextIteration, LoopCond, so that every
-TensorFlow can read them.
+TensorFlow can read them; between the tasks of a cluster those that ``Kept`` says stay operations on functions.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tensorboard.compat.proto.node_def_pb2 import NodeDef
@@ -34,12 +35,40 @@ def _functions(op: Operation) -> list[FuncGraph]:
     return [value for value in op.attrs.values() if isinstance(value, FuncGraph)]
 
 
+def is_flow(op: Operation) -> bool:
+    """True for a conditional or a loop."""
+    return "then_branch" in op.attrs or ("body" in op.attrs and bool(_functions(op)))
+
+
+class Kept:
+    """Which conditionals and loops stay operations on functions in an export, none by default, and what their functions are called there."""
+
+    def __init__(self, keeps: Callable[[Operation], bool] = lambda op: False) -> None:
+        self.keeps = keeps
+        self.names: dict[FuncGraph, str] = {}
+
+    def add(self, op: Operation) -> None:
+        """Names the functions of an operation that stays. They are traced, and called alike in all operations."""
+        for key, value in op.attrs.items():
+            if isinstance(value, FuncGraph):
+                self.names.setdefault(value, f"{op.name}_{key}")
+
+    def rename(self, node: NodeDef, attrs: dict[str, Any]) -> None:
+        """Has a node call functions by the names that they have in the export."""
+        for key, value in attrs.items():
+            if isinstance(value, FuncGraph) and value in self.names:
+                node.attr[key].func.name = self.names[value]
+
+
+NONE_KEPT = Kept()
+
+
 class Exporter:
     """Collects NodeDefs; knows what a tensor of a function, or of an op that calls functions, is called in the export."""
 
-    def __init__(self, graph: Graph, add_shapes: bool) -> None:
+    def __init__(self, graph: Graph, add_shapes: bool, kept: Kept = NONE_KEPT) -> None:
         self.nodes: list[NodeDef] = []
-        self._add_shapes = add_shapes
+        self._add_shapes, self._kept = add_shapes, kept
         self._taken = _all_names(graph)
         self._numbers: dict[str, int] = {}  # the last number that was added to a name
         self._emitted: set[Graph] = set()
@@ -56,11 +85,9 @@ class Exporter:
         for op in graph._ops:
             if op in self._replaced or op.type == "_FuncInput" or (from_version is not None and op._id <= from_version):
                 continue
-            if "then_branch" in op.attrs:
-                self._conditional(op, pivot)
-            elif "body" in op.attrs and _functions(op):
-                self._loop(op, pivot)
-            elif op.type in _INITIALIZED_VALUE:
+            if is_flow(op) and not self._kept.keeps(op):
+                self._conditional(op, pivot) if "then_branch" in op.attrs else self._loop(op, pivot)
+            elif op.type in _INITIALIZED_VALUE and not self._kept.keeps(op):
                 self._initialized_value(op, pivot)
             else:
                 self._plain(op, pivot)
@@ -81,6 +108,7 @@ class Exporter:
         del node.input[:]
         node.input.extend(self.input_name(tensor) for tensor in op._inputs)
         node.input.extend(self._control(op, pivot))
+        self._kept.rename(node, op.attrs)
         if isinstance(op.graph, FuncGraph) and "_class" in node.attr:
             del node.attr["_class"]  # names an op outside of the function
         if self._add_shapes and op.outputs:

@@ -16,7 +16,7 @@ from tensorboard.compat.proto.node_def_pb2 import NodeDef
 
 from penstock.errors import OpError
 from penstock.graph import dtypes
-from penstock.graph.exporter import Exporter
+from penstock.graph.exporter import NONE_KEPT, Exporter, Kept, is_flow
 from penstock.graph.function import FuncGraph
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.importer import Importer, check_types
@@ -24,6 +24,8 @@ from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY
 from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.graph.tensor_proto import expanded_bytes
+
+_IN_PLACE = "_in_place"  # attribute of a function: the body of a conditional or loop, whose operations have names of the graph around it
 
 
 def separate_function(name: str, outer: Graph) -> FuncGraph:
@@ -81,22 +83,30 @@ def _inside(text: str, function: FuncGraph) -> str:
 
 # --- out -------------------------------------------------------------------------------------------------------------
 
-def called_functions(operations: Iterable[Operation]) -> list[FuncGraph]:
-    """The functions that are written to the library: all that these ops call, and that those call, except the bodies of conditionals and loops."""
+def called_functions(operations: Iterable[Operation], kept: Kept = NONE_KEPT) -> list[FuncGraph]:
+    """The functions that are written to the library: all that these ops call, and that those call.
+
+    Of conditionals and loops, those that stay what they are; the others are written as nodes.
+    """
     called: dict[FuncGraph, None] = {}
+    seen = set[FuncGraph]()
     stack = list(operations)
     while stack:
         op = stack.pop()
-        functions = [value for value in op.attrs.values() if isinstance(value, FuncGraph) and value not in called]
-        if "then_branch" not in op.attrs and "body" not in op.attrs:
+        functions = [value for value in op.attrs.values() if isinstance(value, FuncGraph) and value not in seen]
+        if not is_flow(op):
             called.update((function, None) for function in functions)
+        elif kept.keeps(op):
+            kept.add(op)
+            called.update((function, None) for function in functions)
+        seen.update(functions)
         stack.extend(inner for function in functions for inner in function._ops)
     return list(called)
 
 
-def to_function_def(function: FuncGraph) -> FunctionDef:
+def to_function_def(function: FuncGraph, kept: Kept = NONE_KEPT) -> FunctionDef:
     """A function as a proto; what it captures are further arguments."""
-    exporter = Exporter(function, False)
+    exporter = Exporter(function, False, kept)
     exporter.rename({tensor: f"arg_{index}" for index, tensor in enumerate(function.inputs)})
     exporter.emit(function, None)
     for node in exporter.nodes:
@@ -104,7 +114,9 @@ def to_function_def(function: FuncGraph) -> FunctionDef:
         node.input[:] = [_inside(text, function) for text in node.input]
     nodes = {node.name: node for node in exporter.nodes}
     proto = FunctionDef()
-    proto.signature.name = function.name
+    proto.signature.name = kept.names.get(function, function.name)
+    if function in kept.names:
+        proto.attr[_IN_PLACE].b = True
     for index, tensor in enumerate(function.inputs):
         proto.signature.input_arg.add(name=f"arg_{index}", type=tensor.dtype.base_dtype.as_datatype_enum, is_ref=tensor.dtype.is_ref)
         proto.arg_attr[index].attr["_output_shapes"].list.shape.append(tensor.shape.as_proto())
@@ -168,10 +180,16 @@ class Library:
         return self._functions[name]
 
     def _make(self, proto: FunctionDef) -> FuncGraph:
-        function = separate_function(re.sub(r"\W+", "_", proto.signature.name).strip("_"), self._graph)
+        name, scope = re.sub(r"\W+", "_", proto.signature.name).strip("_"), ""
+        if proto.attr[_IN_PLACE].b:
+            function = FuncGraph(name, self._graph)
+            function._name_stack = ""
+        else:
+            function = separate_function(name, self._graph)
+            scope = f"{function.name}/"
         with function.as_default():
             arguments = {arg.name: self._argument(function, proto, index) for index, arg in enumerate(proto.signature.input_arg)}
-            function.outputs = _add_body(proto, arguments, f"{function.name}/", function, self)
+            function.outputs = _add_body(proto, arguments, scope, function, self)
         return function
 
     @staticmethod

@@ -3,11 +3,12 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tensorboard.compat.proto.config_pb2 import RunMetadata
 from tensorboard.compat.proto.graph_pb2 import GraphDef
+from tensorboard.compat.proto.node_def_pb2 import NodeDef
 
 from penstock import errors
 from penstock.distributed.client import Connection, call_once, connection
@@ -16,7 +17,7 @@ from penstock.distributed.peers import deadline
 from penstock.execute.environment import Environment
 from penstock.execute.pipeline import Pipeline
 from penstock.execute.trace import Recorder
-from penstock.graph.export import export_with_names
+from penstock.graph.export import export_functional
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
 from penstock.program.devices import Device
@@ -55,14 +56,13 @@ class RemoteBackend:
         self._session: str | None = None
         self._version = (-1, -1)
         self._sent: dict[str, bytes] = {}  # node -> digest of its proto
-        self._name_of: Callable[[Operation | Tensor], str] = lambda element: element.name
 
     def run(self, wanted: Fetches, feeds: dict[Tensor, Any], options: StepOptions) -> tuple[list[Any], RunMetadata | None]:
         """Runs a step on the master."""
-        session, name_of = self._up_to_date()
+        session = self._up_to_date()
         message = Message("RunStep", {
-            "session": session, "feeds": _names(name_of, list(feeds)), "fetches": _names(name_of, wanted.tensors),
-            "targets": _names(name_of, wanted.targets), "timeout_ms": options.timeout_ms, "trace": options.trace,
+            "session": session, "feeds": _names(list(feeds)), "fetches": _names(wanted.tensors),
+            "targets": _names(wanted.targets), "timeout_ms": options.timeout_ms, "trace": options.trace,
             "partition_graphs": options.partition_graphs}, [], list(feeds.values()))
         reply = self._call(message)
         return hand_out(reply.tensors), RunMetadata.FromString(bytes(reply.blobs[0])) if reply.blobs else None
@@ -74,24 +74,24 @@ class RemoteBackend:
         return hand_out(run_in_parts(program, wanted, feeds, record, self._run_part))
 
     def _run_part(self, feeds: dict[Tensor, Any], fetches: list[Tensor], targets: list[Operation], done: frozenset[Operation]) -> list[Any]:
-        session, name_of = self._up_to_date()
+        session = self._up_to_date()
         return self._call(Message("RunStep", {
-            "session": session, "feeds": _names(name_of, list(feeds)), "fetches": _names(name_of, fetches), "targets": _names(name_of, targets),
-            "done": _names(name_of, sorted(done, key=lambda op: op.name)), "timeout_ms": 0, "trace": False, "partition_graphs": False},
+            "session": session, "feeds": _names(list(feeds)), "fetches": _names(fetches), "targets": _names(targets),
+            "done": _names(sorted(done, key=lambda op: op.name)), "timeout_ms": 0, "trace": False, "partition_graphs": False},
             [], list(feeds.values()))).tensors
 
     def partial_run_setup(self, wanted: Fetches, feeds: list[Tensor]) -> str:
         """Prepares a step that is run in parts."""
-        session, name_of = self._up_to_date()
-        return self._call(Message("PartialRunSetup", {"session": session, "feeds": _names(name_of, feeds), "fetches": _names(name_of, wanted.tensors),
-                                                      "targets": _names(name_of, wanted.targets)})).fields["handle"]
+        session = self._up_to_date()
+        return self._call(Message("PartialRunSetup", {"session": session, "feeds": _names(feeds), "fetches": _names(wanted.tensors),
+                                                      "targets": _names(wanted.targets)})).fields["handle"]
 
     def partial_run(self, handle: str, wanted: Fetches, feeds: dict[Tensor, Any]) -> list[Any]:
         """Goes on with a step that is run in parts."""
-        session, name_of = self._up_to_date()
+        session = self._up_to_date()
         reply = self._call(Message("PartialRun", {
-            "session": session, "handle": handle, "feeds": _names(name_of, list(feeds)), "fetches": _names(name_of, wanted.tensors),
-            "targets": _names(name_of, wanted.targets)}, [], list(feeds.values())))
+            "session": session, "handle": handle, "feeds": _names(list(feeds)), "fetches": _names(wanted.tensors),
+            "targets": _names(wanted.targets)}, [], list(feeds.values())))
         return hand_out(reply.tensors)
 
     def _call(self, message: Message) -> Message:
@@ -126,15 +126,14 @@ class RemoteBackend:
 
     # --- the graph ---------------------------------------------------------------------------------------------------
 
-    def _up_to_date(self) -> tuple[str, Callable[[Operation | Tensor], str]]:
+    def _up_to_date(self) -> str:
         with self._lock:
             session = self._open()
             version = (self._graph.version, self._graph._mutations)
             if version != self._version:
-                graph_def, self._name_of = export_with_names(self._graph)
-                session = self._send(graph_def)
+                session = self._send(export_functional(self._graph))
                 self._version = version
-            return session, self._name_of
+            return session
 
     def _open(self) -> str:
         if self._session is None:
@@ -144,14 +143,14 @@ class RemoteBackend:
         return self._session
 
     def _send(self, graph_def: GraphDef) -> str:
-        digests = {node.name: hashlib.blake2b(node.SerializeToString(deterministic=True), digest_size=16).digest() for node in graph_def.node}
+        digests = _digests(graph_def)
         anew = any(digests.get(name) != digest for name, digest in self._sent.items())
         if anew:
             self._sent = {}
         session = self._open()
         new = GraphDef(versions=graph_def.versions)
         new.node.extend(node for node in graph_def.node if node.name not in self._sent)
-        if any(value.HasField("func") for node in new.node for value in node.attr.values()):
+        if any(_called(node) for node in new.node):
             new.library.CopyFrom(graph_def.library)
         if new.node:
             self._link.call(Message("ExtendSession", {"session": session, "anew": anew}, [new.SerializeToString()]))
@@ -168,5 +167,28 @@ class RemoteBackend:
         return type(error)(None, op, "\n".join(lines))
 
 
-def _names(name_of: Callable[[Operation | Tensor], str], elements: Sequence[Any]) -> list[str]:
-    return [name_of(element) for element in elements]
+def _names(elements: Sequence[Any]) -> list[str]:
+    return [element.name for element in elements]
+
+
+def _digests(graph_def: GraphDef) -> dict[str, bytes]:
+    """What tells whether a node is still the same: it, and the functions that it calls."""
+    functions = {function.signature.name: function.SerializeToString(deterministic=True) for function in graph_def.library.function}
+    callees = {function.signature.name: [name for node in function.node_def for name in _called(node)] for function in graph_def.library.function}
+
+    def digest(node: NodeDef) -> bytes:
+        hashed = hashlib.blake2b(node.SerializeToString(deterministic=True), digest_size=16)
+        stack, seen = _called(node), set[str]()
+        while stack:
+            name = stack.pop()
+            if name in functions and name not in seen:
+                seen.add(name)
+                hashed.update(functions[name])
+                stack += callees[name]
+        return hashed.digest()
+
+    return {node.name: digest(node) for node in graph_def.node}
+
+
+def _called(node: NodeDef) -> list[str]:
+    return [value.func.name for value in node.attr.values() if value.HasField("func")]
