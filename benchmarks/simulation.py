@@ -9,9 +9,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -25,6 +23,7 @@ from penstock.platform.cpus import available_cpus  # noqa: E402
 from penstock.simulate.calibration import measure as measure_costs  # noqa: E402
 from penstock.simulate.capture import Order  # noqa: E402
 from penstock.simulate.job import Cluster, Simulation  # noqa: E402
+from penstock.simulate.measuring import measure as measure_profile  # noqa: E402
 from penstock.simulate.profile import JobProfile  # noqa: E402
 
 PS = 2
@@ -35,13 +34,8 @@ def profile_of(row: Row, workers: int, runs: int = 40) -> JobProfile:
     addresses = {"ps": [f"ps-{index}:2222" for index in range(PS)], "worker": [f"worker-{index}:2222" for index in range(workers)]}
     settings = {"ps": PS, "workers": workers, "model": row.model, "size": row.size, "sync": row.sync, "backup": row.backup, "straggler": 0.0,
                 "seconds": 60.0, "warmup": 0.0, "cluster": addresses}
-    with tempfile.TemporaryDirectory() as folder:
-        path, order = Path(folder) / "profile.json", Path(folder) / "order.json"
-        program = [str(HERE / "cluster_task.py"), "penstock", "worker", "0", json.dumps(settings)]
-        order.write_text(Order(program, PS, workers, str(path), runs=runs).to_json())
-        subprocess.run([sys.executable, "-m", "penstock.simulate.capture", str(order)], stdin=subprocess.DEVNULL, check=True,
-                       stdout=subprocess.DEVNULL, env=Framework("penstock", sys.executable).environment())
-        return JobProfile.from_json(path.read_text())
+    program = [str(HERE / "cluster_task.py"), "penstock", "worker", "0", json.dumps(settings)]
+    return measure_profile(Order(program, PS, workers, "", runs=runs))
 
 
 def main() -> int:

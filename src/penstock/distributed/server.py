@@ -48,6 +48,8 @@ class Server:
         self._transport = kind.transport(self._listener.address)
         peers = Peers({**tasks, self._task: self._listener.address}, self._transport, self._task)
         self._worker = Worker(self._task, definition.default_session_config, peers.fetch)
+        hosts = [each.rpartition(":")[0] for each in tasks.values()]
+        self._worker.has_neighbours = hosts.count(address.rpartition(":")[0]) > 1
         self._master = Master(self._worker, peers)
         self._stopped = threading.Event()
         self._stop_asked = threading.Event()

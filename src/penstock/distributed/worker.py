@@ -27,6 +27,7 @@ from penstock.distributed.tenants import Tenants
 from penstock.errors import AbortedError, InternalError, InvalidArgumentError, OpError
 from penstock.execute.environment import Environment
 from penstock.execute.pipeline import Pipeline, PlannedStep
+from penstock.native.machine.team import native_alone
 from penstock.ops.transfer import Recv
 from penstock.program.devices import Device, local_devices
 from penstock.program.ir import Program
@@ -35,6 +36,7 @@ from penstock.state.resources import Resources
 
 _log = logging.getLogger("tensorflow.worker")
 _QUICK = 0.001  # seconds
+_SHORT = 0.003  # seconds: work that a second thread makes hardly shorter, while it spins on a CPU that tasks on the same machine need
 
 Ended = Callable[[list[Any], "OpError | None"], None]  # the results of a part, or its error
 
@@ -74,6 +76,7 @@ class Worker:
         self._threads = config.intra_op_parallelism_threads if config is not None else 0
         self.resources = Resources()
         self.steps = Steps(task, fetch)
+        self.has_neighbours = False  # do other tasks of the cluster use the CPUs of this machine?
         self.activity = Activity()
         self.tenants = Tenants()
         self._sessions: dict[str, Pipeline] = {}
@@ -102,8 +105,8 @@ class Worker:
     def _pipeline(self, config: ConfigProto) -> Pipeline:
         """Plans the parts of a session, by the session's options; threads that it does not name are the task's."""
         resources = Resources() if config.isolate_session_state else self.resources
-        return Pipeline(Environment(self.devices, config.allow_soft_placement, resources=resources, threads=config.intra_op_parallelism_threads or self._threads,
-                                    passes=options_of(config)))
+        threads = config.intra_op_parallelism_threads or self._threads
+        return Pipeline(Environment(self.devices, config.allow_soft_placement, resources=resources, threads=threads, passes=options_of(config)))
 
     def _senders(self, program: Program) -> list[str]:
         """The other tasks that tensors come from."""
@@ -148,7 +151,8 @@ class Worker:
         started = time.thread_time()
         try:
             step.rendezvous.fetch(registered.senders)  # type: ignore[attr-defined]
-            results, metadata = registered.planned.run(feeds, step, order.trace, order.partition_graphs, order.recorded)
+            with native_alone(self.has_neighbours and registered.seconds < _SHORT):
+                results, metadata = registered.planned.run(feeds, step, order.trace, order.partition_graphs, order.recorded)
             registered.took(time.thread_time() - started)
             self.activity.count()
             return results, metadata
@@ -182,6 +186,7 @@ class Worker:
             done(results, error)
 
         run = plan.drive(feeds, step, ended)
+        run.alone = self.has_neighbours
         try:
             step.rendezvous.fetch(registered.senders)  # type: ignore[attr-defined]
         except OpError as error:

@@ -18,6 +18,7 @@ from penstock.execute.device_plan import DevicePlan
 from penstock.execute.executor import DeviceRun
 from penstock.execute.step import GRACE, Step, working_for
 from penstock.execute.threads import POOL, afterwards, work
+from penstock.native.machine.team import native_alone
 from penstock.state.waiting import NeedsThread, Suspended, this_thread
 
 _log = logging.getLogger("tensorflow.worker")
@@ -39,7 +40,12 @@ class _Resumption:
 
 
 class DrivenRun(DeviceRun):
-    """One device in one step without a deadline. ``done(error)`` is called once, when nothing of it is under way any more."""
+    """One device in one step without a deadline. ``done(error)`` is called once, when nothing of it is under way any more.
+
+    With ``alone`` native code does not call other threads for help: they would spin on CPUs that other tasks need.
+    """
+
+    alone = False
 
     def __init__(self, part: DevicePlan, slots: list[Any], step: Step, done: Callable[[OpError | None], None]) -> None:
         super().__init__(part, slots, step, None)
@@ -68,7 +74,7 @@ class DrivenRun(DeviceRun):
         """Goes on for as long as something can be done; ``_driven`` is this thread's meanwhile, and for ever when all has been done."""
         start = time.thread_time()
         try:
-            with working_for(self.step):
+            with native_alone(self.alone), working_for(self.step):
                 over = self._advance()
         except Exception as error:  # a bug of ours: whatever happens in a step, the thread goes on
             _log.exception("a step failed")

@@ -12,7 +12,6 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -115,8 +114,7 @@ class _Watch(RunObserver):
         session = getattr(run.backend, "_session", None)
         if session is None:
             return  # not of the cluster
-        name_of: Callable[[Any], str] = run.backend._name_of  # type: ignore[attr-defined]
-        key = tuple(tuple(name_of(each) for each in group) for group in (list(run.feeds), run.wanted.tensors, run.wanted.targets))
+        key = tuple(tuple(each.name for each in group) for group in (list(run.feeds), run.wanted.tensors, run.wanted.targets))
         self._counts[key] = count = self._counts.get(key, 0) + 1
         if count == _WARM:
             for record in self._timer.measured.values():
@@ -172,7 +170,8 @@ def _tables(part: PlannedPart) -> Any:
     planned = _worker(part.task)._graphs[part.handle].planned
     plan = planned.final or planned.plan()
     if not plan.device_plans:
-        raise SystemExit("a step whose loops span tasks cannot be simulated: its nodes run by frames")
+        raise SystemExit(f"penstock simulate: a loop or conditional of the step spans tasks, {part.task} among them, and cannot be simulated. "
+                         "Give all operations of its body one device, the worker's")
     return plan.device_plans
 
 

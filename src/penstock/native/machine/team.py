@@ -9,10 +9,29 @@ import atexit
 import ctypes
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from penstock.native.machine import driver, stacks, target
 
 _IDLE = 10.0  # seconds after which a parked thread ends
+
+
+class _Caller(threading.local):
+    alone = False
+
+
+caller = _Caller()
+
+
+@contextmanager
+def native_alone(alone: bool) -> Iterator[None]:
+    """While the block lasts, native calls of this thread get no help of others, whatever their size: for short work beside busy processes."""
+    before, caller.alone = caller.alone, alone
+    try:
+        yield
+    finally:
+        caller.alone = before
 
 
 _linked: dict[str, target.Library] = {}

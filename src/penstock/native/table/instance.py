@@ -13,7 +13,7 @@ import numpy as np
 from penstock.native.calls import Array, Buffer, KernelCall
 from penstock.native.machine.abi import ARRAY_DATA, OUT_OF_MEMORY
 from penstock.native.machine.driver import BINDING, CALL, HEADER, MOST_PARTS, UNKNOWN
-from penstock.native.machine.team import native_driver, team
+from penstock.native.machine.team import caller, native_driver, team
 from penstock.native.table import arena
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Instance:
 
     def run(self, arrays: Sequence[np.ndarray]) -> int:
         """The index of the call that failed, or -1."""
-        if self._table.parallel:
+        if self._table.parallel and not caller.alone:
             team.wake(self._table.threads)
         self._pack(self._ids, 0, *map(id, arrays))
         return self._run(self._at)
