@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable
 
+ENABLED = sys.platform == "linux"  # without it processes of one host talk as if they were on two
 TICKET = 32  # bytes
 _GREETED = b"PSK3"
 _PATIENCE = 5.0  # seconds until a ticket expires, and for the first words
@@ -27,7 +28,7 @@ class UnixListener:
     def __init__(self) -> None:
         self._tickets: dict[bytes, tuple[float, Callable[[socket.socket], None]]] = {}
         self.name = ""
-        if sys.platform == "linux":
+        if ENABLED:
             self.name = f"penstock-{secrets.token_hex(16)}"
             self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             self._socket.bind("\0" + self.name)

@@ -1,4 +1,8 @@
-"""What messages between tasks cost, in seconds of one core: measured once per machine (``calibration.py``) and kept in the user's cache folder."""
+"""What messages between tasks cost, in seconds of one core: measured once per machine (``calibration.py``) and kept in the user's cache folder.
+
+The costs of a byte are those of sending and using it. A kernel finds the tensor that another process has written in memory, or in the caches of
+another core; when a step is measured with all tasks in one process, it is in the kernel's own cache.
+"""
 from __future__ import annotations
 
 import dataclasses
@@ -27,6 +31,12 @@ class Costs:
     receive_byte: float
     latency: float  # inside a machine
     cold: float  # times as long, if other processes have had the core since
+    cold_bytes: float = 1.0  # the same for what works on large arrays: bytes of messages, and native code
+    network: Costs | None = None  # what differs between machines, where there is no shared memory
+
+    def between(self, one_machine: bool) -> Costs:
+        """The costs of a cluster on one machine, or on several."""
+        return self.network if self.network is not None and not one_machine else self
 
     def to_json(self) -> str:
         """The costs as text."""
@@ -36,15 +46,17 @@ class Costs:
     def from_json(cls, text: str) -> Costs:
         """The costs in a text; ValueError if it has none."""
         try:
-            return cls(**json.loads(text))
-        except TypeError as error:
+            fields = json.loads(text)
+            network = fields.pop("network", None)
+            return cls(**fields, network=None if network is None else cls(**network))
+        except (AttributeError, TypeError) as error:
             raise ValueError(f"these are not the costs of messages: {error}") from None
 
 
 def cache_file() -> Path:
     """Where the costs of this machine are kept."""
     machine = f"{platform.node()} {platform.machine()} {available_cpus()} {platform.python_version()}"
-    return folder() / f"messages-{hashlib.sha256(machine.encode()).hexdigest()[:12]}.json"
+    return folder() / f"messages-2-{hashlib.sha256(machine.encode()).hexdigest()[:12]}.json"
 
 
 def kept() -> Costs | None:

@@ -62,6 +62,7 @@ class Simulation:
     """One run of a job. ``span`` is told what tasks did when."""
 
     def __init__(self, profile: JobProfile, costs: Costs, cluster: Cluster, seed: int = 0, span: Span | None = None) -> None:
+        costs = costs.between(cluster.one_machine)
         self.clock, self.costs, self.cluster, self.span = Clock(), costs, cluster, span
         self.profile = profile
         self.random = random.Random(seed)
@@ -75,7 +76,7 @@ class Simulation:
             machine = shared or Machine(self.clock, cluster.cores, readable(name))
             if shared is None:
                 self._machines.append(machine)
-            self._processes[name] = Process(machine, name, costs.cold)
+            self._processes[name] = Process(machine, name, costs.cold, costs.cold_bytes)
         for resource, held in profile.held.items():
             self.places.hold(resource, held["elements"])
 
@@ -310,10 +311,10 @@ class _PartRun:
     def _send(self, message: Message) -> None:
         simulation, costs, goal = self.step.simulation, self.step.simulation.costs, self.step.parts[message.to]
         there, size = goal.process, message.bytes
-        receiving = costs.message + message.tensors * costs.receive + size * costs.receive_byte
+        receiving = costs.message + message.tensors * costs.receive
 
         def sent() -> None:
             simulation.fabric.send(self.process.machine, there.machine, size + _ORDER_BYTES, there.python, receiving,
-                                   lambda: goal.arrived(message.number))
+                                   lambda: goal.arrived(message.number), size * costs.receive_byte)
 
-        self.process.python(costs.message + message.tensors * costs.send + size * costs.send_byte, sent)
+        self.process.python(costs.message + message.tensors * costs.send, sent, size * costs.send_byte)

@@ -13,7 +13,8 @@ from typing import Any
 from penstock.simulate.clock import Clock
 
 Then = Callable[[], Any]
-_CACHED = 0.5e-3  # seconds of others on each core after which a process finds its caches cold
+_CACHED = 0.5e-3  # seconds of others on each core after which a process finds its core's caches cold
+_SHARED = 10e-3  # and that of all cores, which holds large arrays
 
 
 class _Work:
@@ -102,33 +103,43 @@ def _width(work: _Work) -> float:
 class Process:
     """A task: what it computes in Python stands in one line, native code runs beside it."""
 
-    def __init__(self, machine: Machine, name: str, cold: float = 1.0) -> None:
+    def __init__(self, machine: Machine, name: str, cold: float = 1.0, cold_bytes: float = 1.0) -> None:
         self.machine, self.name = machine, name
-        self._cold = cold  # times as long it takes after others have had the caches
+        self._cold, self._cold_bytes = cold, cold_bytes  # times as long it takes after others have had the caches: Python, large arrays
         self._machine_busy = 0.0  # core seconds of the machine, when this process ran last
-        self._line: deque[tuple[float, Then]] = deque()
+        self._line: deque[tuple[float, float, Then]] = deque()
         self._in_python = False
 
-    def python(self, seconds: float, then: Then) -> None:
-        """Work in the interpreter."""
-        self._line.append((seconds, then))
+    def python(self, seconds: float, then: Then, moving: float = 0.0) -> None:
+        """Work in the interpreter; ``moving`` are further seconds, for the bytes of large arrays."""
+        self._line.append((seconds, moving, then))
         if not self._in_python:
             self._next()
 
     def native(self, seconds: float, then: Then, serial: float) -> None:
         """Work outside of it, on all cores of the machine that are free."""
-        self.machine.run(seconds, then, self.machine.cores, serial)
+        if self._is_cold(_SHARED):
+            seconds *= self._cold_bytes
+        self.machine.run(seconds, lambda: self._left(then), self.machine.cores, serial)
+
+    def _is_cold(self, seconds: float) -> bool:
+        return self.machine.busy - self._machine_busy > seconds * self.machine.cores
 
     def _next(self) -> None:
         self._in_python = bool(self._line)
         if self._line:
-            seconds, then = self._line.popleft()
-            others = self.machine.busy - self._machine_busy
-            if others > _CACHED * self.machine.cores:
+            seconds, moving, then = self._line.popleft()
+            if self._is_cold(_CACHED):
                 seconds *= self._cold
-            self.machine.run(seconds, lambda: self._ended(then))
+            if self._is_cold(_SHARED):
+                moving *= self._cold_bytes
+            self.machine.run(seconds + moving, lambda: self._ended(then))
 
     def _ended(self, then: Then) -> None:
         self._machine_busy = self.machine.busy
         self._next()
+        then()
+
+    def _left(self, then: Then) -> None:
+        self._machine_busy = self.machine.busy
         then()
