@@ -3,18 +3,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from penstock.distributed.launch_plan import CLASSIC_FLAGS
-from penstock.simulate import calibration, costs, measuring, modes, report
+from penstock.simulate import calibration, costs, graph_program, machines, measuring, modes, report
 from penstock.simulate.capture import Order
 from penstock.simulate.job import Cluster, Result, Simulation, readable
+from penstock.simulate.machines import MachineSpec
 from penstock.simulate.network import Network
 from penstock.simulate.profile import JobProfile
+from penstock.simulate.ring import all_reduce
 from penstock.simulate.stragglers import Straggling
 
 _EPILOG = """\
@@ -24,8 +26,11 @@ one process of this machine. Its step is measured there, part by part; then the 
   penstock simulate --ps 2 --workers 50 --network 10Gbit,50us --cores 16 train.py --batch 64
   penstock simulate --ps 4 --workers 50 --mode sync --backups 4 --straggler pareto:20ms,1.5 train.py
   penstock simulate --ps 2 --workers 8 --save step.json train.py        then: penstock simulate --profile step.json --workers 200
+  penstock simulate --machines cluster.json train.py        {"machines": [{"count": 2, "tasks": {"ps": 1}, "cores": 32},
+                                                                          {"count": 25, "tasks": {"worker": 2}, "network": "10Gbit,50us"}]}
+  penstock simulate --ps 2 --workers 50 --target train --batch 32 graph.pb        a GraphDef: zeros are fed
 """
-_SIZES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_MOST_PHASES = 200_000  # of all-reduce: with many workers a step has so many that few steps must do
 
 
 def main(argv: list[str]) -> int:
@@ -35,19 +40,19 @@ def main(argv: list[str]) -> int:
     if (options.program is None) == (options.profile is None):
         parser.error("a PROGRAM, or --profile FILE")
     try:
+        described = _machines(options)
         prices = _costs(options.calibrate)
-        profile = _profile(options, options.ps)
-        cluster = Cluster(options.workers, options.cores, options.network, options.one_machine, options.straggler)
-        if options.mode == "sync":
-            profile = modes.synchronous(profile, options.workers, options.backups)
-        reason = report.too_large(profile, options.memory) if options.memory else ""
+        profile = _in_mode(options, _profile(options, options.ps))
+        cluster = Cluster(options.workers, options.cores, options.network, options.one_machine, options.straggler, described)
+        reason = report.too_large(profile, options.memory or 0.0, described)
         if reason:
             raise measuring.NotMeasured(reason)
     except (measuring.NotMeasured, OSError, ValueError, RuntimeError) as error:
         print(f"penstock simulate: {error}", file=sys.stderr)
         return 1
     spans: list[dict[str, Any]] = []
-    result = Simulation(profile, prices, cluster, options.seed, _recorder(spans) if options.trace else None).run(options.steps)
+    steps, warm = _steps(options, options.steps)
+    result = Simulation(profile, prices, cluster, options.seed, _recorder(spans) if options.trace else None).run(steps, warm)
     print(report.describe(profile, cluster, result), flush=True)
     hints = _hints(options, profile, prices, cluster, result) if result.step_times and options.advice else []
     for hint in hints:
@@ -76,18 +81,22 @@ def _add_cluster(add: Callable[..., Any]) -> None:
     add("--network", type=_network, default="10Gbit,50us", metavar="RATE,LATENCY", help="of each machine's link (default: %(default)s)")
     add("--cores", type=_positive, default=16.0, metavar="N", help="of each machine (default: %(default)g)")
     add("--memory", type=_bytes, metavar="SIZE", help="of each machine, such as 64GB: an error if the variables of a task do not fit")
+    add("--machines", metavar="FILE", help="a file that describes the machines and their tasks, in the place of --ps and --workers")
     add("--one-machine", action="store_true", help="all tasks on one machine")
     add("--straggler", type=_straggling, default="none", metavar="KIND", help="how late workers are: none, exponential:20ms (the mean), "
                                                                               "pareto:20ms,1.5 (scale and shape: a heavy tail)")
 
 
 def _add_program(add: Callable[..., Any]) -> None:
-    add("--mode", choices=["program", "sync"], default="program", help="how workers cooperate: as the program says, or as if its optimizer were "
-                                                                       "wrapped in tf.train.SyncReplicasOptimizer")
+    add("--mode", choices=["program", "sync", "allreduce"], default="program",
+        help="how workers cooperate: as the program says, as if its optimizer were wrapped in tf.train.SyncReplicasOptimizer, or without parameter "
+             "servers, by all-reduce over a ring")
     add("--backups", type=int, default=0, metavar="N", help="with --mode sync: workers whose gradients an update does not wait for")
     add("--flags", action="store_const", const=CLASSIC_FLAGS, default="", help=f"add {CLASSIC_FLAGS}")
     add("--flags-as", dest="flags", metavar="TEXT", help="add these arguments, as in `penstock launch`")
     add("--runs", type=_count, default=40, metavar="N", help="how often the step is measured (default: %(default)s)")
+    add("--target", default="", metavar="NAME", help="of a GraphDef: the operation that a step runs")
+    add("--batch", type=_count, default=1, metavar="N", help="of a GraphDef: the size of what is fed where the graph leaves it open")
     add("--profile", metavar="FILE", help="what --save has written, in the place of a program")
     add("--save", metavar="FILE", help="write what was measured")
 
@@ -112,13 +121,49 @@ def _costs(anew: bool) -> costs.Costs:
     return prices
 
 
+def _machines(options: argparse.Namespace) -> tuple[MachineSpec, ...]:
+    """Those of the file; the number of tasks is theirs then."""
+    if not options.machines:
+        return ()
+    if options.one_machine:
+        raise ValueError("--machines and --one-machine contradict each other")
+    found = machines.read_machines(Path(options.machines).read_text(encoding="utf-8"), options.cores, options.network, options.memory or 0.0)
+    options.ps, options.workers = machines.tasks_of(found, "ps"), machines.tasks_of(found, "worker")
+    if not options.workers:
+        raise ValueError(f"{options.machines} describes no machine with a worker")
+    return tuple(found)
+
+
+def _in_mode(options: argparse.Namespace, profile: JobProfile) -> JobProfile:
+    if options.mode == "sync":
+        return modes.synchronous(profile, options.workers, options.backups)
+    return all_reduce(profile, options.workers) if options.mode == "allreduce" else profile
+
+
+def _steps(options: argparse.Namespace, wanted: int) -> tuple[int, int]:
+    """How many steps are simulated, and how many before they count."""
+    if options.mode != "allreduce":
+        return wanted, 5
+    return max(min(wanted, _MOST_PHASES // max(2 * options.workers * (options.workers - 1), 1)), 2), 1
+
+
+def _program(options: argparse.Namespace) -> list[str]:
+    """The program and its arguments; that of a GraphDef is ours."""
+    if not options.program.endswith(graph_program.SUFFIXES):
+        return [options.program, *options.arguments]
+    if options.arguments:
+        raise ValueError(f"a GraphDef takes no arguments: {' '.join(options.arguments)}; options stand before it")
+    graph_program.target_of(graph_program.load(options.program), options.target)  # what is wrong with it is said at once
+    return [graph_program.__file__, os.path.abspath(options.program), options.target, str(options.batch)]
+
+
 def _profile(options: argparse.Namespace, ps: int) -> JobProfile:
     if options.profile:
         return JobProfile.from_json(Path(options.profile).read_text(encoding="utf-8"))
     if not Path(options.program).is_file():
         raise OSError(f"can't open {options.program!r}: there is no such file")
     print(f"Measuring a step of {options.program} with {ps} ps ...", file=sys.stderr, flush=True)
-    profile = measuring.measure(Order([options.program, *options.arguments], ps, options.workers, "", options.flags or "", options.runs))
+    profile = measuring.measure(Order(_program(options), ps, options.workers, "", options.flags or "", options.runs))
     if options.save and ps == options.ps:
         Path(options.save).write_text(profile.to_json(), encoding="utf-8")
     return profile
@@ -126,13 +171,11 @@ def _profile(options: argparse.Namespace, ps: int) -> JobProfile:
 
 def _hints(options: argparse.Namespace, profile: JobProfile, prices: costs.Costs, cluster: Cluster, result: Result) -> list[str]:
     """What would help, the most helpful first."""
-    steps = max(options.steps // 4, 10)
+    steps, _ = _steps(options, max(options.steps // 4, 10))
     changes = list(report.what_would_help(profile, prices, cluster, result, steps))
     if options.program and profile.ps:
         try:
-            more = _profile(options, profile.ps + 1)
-            if options.mode == "sync":
-                more = modes.synchronous(more, options.workers, options.backups)
+            more = _in_mode(options, _profile(options, profile.ps + 1))
             changes.append(report.WhatIf("one more ps", Simulation(more, prices, cluster).run(steps).rate / result.rate - 1.0))
         except measuring.NotMeasured as error:
             print(f"penstock simulate: with one more ps: {error}", file=sys.stderr)
@@ -181,7 +224,4 @@ def _positive(text: str) -> float:
 
 
 def _bytes(text: str) -> float:
-    match = re.fullmatch(r"([0-9.]+)\s*([kMGT]?)i?B?", text)
-    if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size: 64GB is one")
-    return float(match[1]) * _SIZES[match[2]]
+    return _checked(machines.parse_size, text)

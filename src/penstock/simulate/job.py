@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.distributed.cluster_spec import task_name
@@ -16,8 +16,9 @@ from penstock.simulate.clock import Clock
 from penstock.simulate.coordination import MeetingPlace, Stamp
 from penstock.simulate.costs import Costs
 from penstock.simulate.machine import Machine, Process
-from penstock.simulate.network import Fabric, Network
-from penstock.simulate.profile import WORKER, Block, JobProfile, Message, Part, StepProfile
+from penstock.simulate.machines import MachineSpec
+from penstock.simulate.network import Fabric, Link, Network
+from penstock.simulate.profile import LEFT, WORKER, Block, JobProfile, Message, Part, StepProfile
 from penstock.simulate.stragglers import Straggling
 
 ETHERNET = Network.parse("10Gbit,50us")
@@ -35,6 +36,14 @@ class Cluster:
     network: Network = ETHERNET
     one_machine: bool = False
     straggling: Straggling = NONE
+    machines: tuple[MachineSpec, ...] = ()  # if they are not alike, or run several tasks; tasks that none of them has get machines of their own
+
+    def with_more(self, cores: float = 1.0, bandwidth: float = 1.0, latency: float = 1.0) -> Cluster:
+        """The same cluster with so many times the cores, the bandwidth, the latency."""
+        def network(old: Network) -> Network:
+            return Network(old.bandwidth * bandwidth, old.latency * latency)
+        machines = tuple(replace(each, cores=each.cores * cores, network=network(each.network)) for each in self.machines)
+        return replace(self, cores=self.cores * cores, network=network(self.network), machines=machines)
 
 
 @dataclass
@@ -62,28 +71,40 @@ class Simulation:
     """One run of a job. ``span`` is told what tasks did when."""
 
     def __init__(self, profile: JobProfile, costs: Costs, cluster: Cluster, seed: int = 0, span: Span | None = None) -> None:
-        costs = costs.between(cluster.one_machine)
-        self.clock, self.costs, self.cluster, self.span = Clock(), costs, cluster, span
+        self.clock, self.cluster, self.span = Clock(), cluster, span
+        self._local, self.costs = costs, costs.between(cluster.one_machine)
         self.profile = profile
         self.random = random.Random(seed)
         self.fabric = Fabric(self.clock, cluster.network, costs.latency)
         self.places = MeetingPlace(lambda function: self.clock.after(0.0, function))
-        shared = Machine(self.clock, cluster.cores, "the machine") if cluster.one_machine else None
-        self._machines: list[Machine] = [shared] if shared is not None else []
+        self._machines: list[Machine] = []
         self._processes: dict[str, Process] = {}
         self._made: dict[int, list[_Tables]] = {}  # by the identity of a step of the profile, which is kept
-        for name in self._tasks():
-            machine = shared or Machine(self.clock, cluster.cores, readable(name))
-            if shared is None:
-                self._machines.append(machine)
-            self._processes[name] = Process(machine, name, costs.cold, costs.cold_bytes)
+        self._start_processes()
         for resource, held in profile.held.items():
             self.places.hold(resource, held["elements"])
+
+    def _start_processes(self) -> None:
+        cluster, where = self.cluster, dict[str, Machine]()
+        if cluster.one_machine:
+            where = dict.fromkeys(self._tasks(), Machine(self.clock, cluster.cores, "the machine"))
+        for spec in cluster.machines:
+            machine = Machine(self.clock, spec.cores, ", ".join(map(readable, spec.tasks)))
+            self.fabric.links[machine] = Link(spec.network)
+            where.update(dict.fromkeys(spec.tasks, machine))
+        for task in self._tasks():
+            machine = where.get(task) or Machine(self.clock, cluster.cores, readable(task))
+            self._processes[task] = Process(machine, task, self._local.cold, self._local.cold_bytes)
+        self._machines = list(dict.fromkeys(process.machine for process in self._processes.values()))
+
+    def costs_between(self, one: Process, other: Process) -> Costs:
+        """What messages between two tasks cost."""
+        return self._local.between(one.machine is other.machine)
 
     def _tasks(self) -> Iterator[str]:
         """The tasks of the cluster: those that the profile names, and as many workers as there are."""
         others = {part.task for step in (self.profile.step, *self.profile.beside) for part in step.parts} | set(self.profile.variables)
-        yield from sorted(others - {WORKER})
+        yield from sorted(others - {WORKER, LEFT})
         yield from (task_name("worker", index) for index in range(self.cluster.workers))
 
     def tables(self, step: StepProfile) -> list[_Tables]:
@@ -109,7 +130,7 @@ class Simulation:
                 if len(result.step_times) >= target:
                     self.clock.stop()
 
-        workers = [_Loop(self, task_name("worker", index), self.profile.step, ended, delayed=True) for index in range(self.cluster.workers)]
+        workers = [_Loop(self, index, self.profile.step, ended, delayed=True) for index in range(self.cluster.workers)]
         loops = [*workers, *self._beside()]
         for index, loop in enumerate(loops):
             self.clock.after(index * 1e-5, loop.begin)
@@ -125,7 +146,7 @@ class Simulation:
         for step in self.profile.beside:
             waits_elsewhere = any(meeting.kind == "take" for part in step.parts for block in part.blocks for meeting in block.meetings)
             for index in range(1 if waits_elsewhere else self.cluster.workers):
-                yield _Loop(self, task_name("worker", index), step, _ignore)
+                yield _Loop(self, index, step, _ignore)
 
     def _usage(self) -> Any:
         return ({machine: machine.busy for machine in self._machines},
@@ -140,7 +161,7 @@ class Simulation:
             if not self.cluster.one_machine:
                 link = self.fabric.link(machine)
                 for direction, now, then in (("out", link.sent, links[machine][0]), ("in", link.received, links[machine][1])):
-                    share = (now - then) / result.seconds / self.fabric.network.bandwidth
+                    share = (now - then) / result.seconds / link.network.bandwidth
                     result.busy_links[f"{machine.name} {direction}"] = share
         result.dropped = self.places.dropped()
 
@@ -158,8 +179,9 @@ def _ignore(worker: _Loop, begin: float) -> None:
 class _Loop:
     """A session that runs one step again and again."""
 
-    def __init__(self, simulation: Simulation, task: str, step: StepProfile, ended: Callable[[_Loop, float], None], delayed: bool = False) -> None:
-        self.simulation, self.task, self.step, self.done = simulation, task, step, 0
+    def __init__(self, simulation: Simulation, worker: int, step: StepProfile, ended: Callable[[_Loop, float], None], delayed: bool = False) -> None:
+        self.simulation, self.step, self.done = simulation, step, 0
+        self.task, self.left = task_name("worker", worker), task_name("worker", (worker - 1) % simulation.cluster.workers)
         self.tables = simulation.tables(step)
         self.stamp = Stamp()
         self._ended, self._delayed = ended, delayed
@@ -194,7 +216,7 @@ class _Step:
 
     def task(self, name: str) -> str:
         """A task of the profile, as one of the cluster."""
-        return self.loop.task if name == WORKER else name
+        return self.loop.task if name == WORKER else self.loop.left if name == LEFT else name
 
     def begin(self) -> None:
         """Orders the parts of other tasks, then runs the worker's own."""
@@ -274,9 +296,9 @@ class _PartRun:
         if not meetings:
             then()
             return
-        meeting, resource = meetings[0], meetings[0].resource
-        if resource.startswith(WORKER):
-            resource = self.step.loop.task + resource[len(WORKER):]
+        meeting = meetings[0]
+        task, _, name = meeting.resource.partition(" ")
+        resource = f"{self.step.task(task)} {name}"
         self.step.simulation.places.meet(meeting, resource, self.step.loop.stamp, lambda: self._meet(meetings[1:], then))
 
     def _compute(self, index: int, block: Block) -> None:
@@ -309,8 +331,9 @@ class _PartRun:
             self.step.ended(self)
 
     def _send(self, message: Message) -> None:
-        simulation, costs, goal = self.step.simulation, self.step.simulation.costs, self.step.parts[message.to]
+        simulation, goal = self.step.simulation, self.step.parts[message.to]
         there, size = goal.process, message.bytes
+        costs = simulation.costs_between(self.process, there)
         receiving = costs.message + message.tensors * costs.receive
 
         def sent() -> None:

@@ -11,7 +11,7 @@ import dataclasses
 from penstock.simulate.profile import WORKER, Block, JobProfile, Meeting, Message, Part, StepProfile
 
 _ADD = 5e-6  # seconds: to add a gradient that has come to others, beside its bytes
-_ADD_BYTE = 1e-10
+ADD_BYTE = 1e-10
 
 
 def synchronous(profile: JobProfile, workers: int, backups: int = 0) -> JobProfile:
@@ -31,13 +31,19 @@ def synchronous(profile: JobProfile, workers: int, backups: int = 0) -> JobProfi
     return dataclasses.replace(profile, workers=workers, step=step, beside=[*profile.beside, chief])
 
 
-def _take_updates(part: Part, step: StepProfile, wanted: int) -> Part:
-    """Moves the updates of a parameter server to the chief's step, and leaves accumulators in their place."""
-    sent = {message.number: message for other in step.parts for block in other.blocks for message in block.sends}
+def updates_of(part: Part) -> set[int]:
+    """The blocks of a parameter server that wait for a worker."""
     late: set[int] = set()
     for index, block in enumerate(part.blocks):  # they stand in a runnable order
         if block.receives or late.intersection(block.needs):
             late.add(index)
+    return late
+
+
+def _take_updates(part: Part, step: StepProfile, wanted: int) -> Part:
+    """Moves the updates of a parameter server to the chief's step, and leaves accumulators in their place."""
+    sent = {message.number: message for other in step.parts for block in other.blocks for message in block.sends}
+    late = updates_of(part)
     name = f"{part.task} gradients"
     update = Block(meetings=[Meeting("take", name, wanted), Meeting("advance", name)])
     for index in sorted(late):
@@ -46,7 +52,7 @@ def _take_updates(part: Part, step: StepProfile, wanted: int) -> Part:
         update.native += block.native
         update.nodes += block.nodes
         size = sum(sent[number].bytes for number in block.receives)
-        block.python, block.native = _ADD * bool(block.receives) + _ADD_BYTE * size, 0.0
+        block.python, block.native = _ADD * bool(block.receives) + ADD_BYTE * size, 0.0
     if late:
         part.blocks[max(late)].meetings.append(Meeting("accumulate", name))
     return Part(part.task, [update])

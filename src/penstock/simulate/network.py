@@ -39,7 +39,8 @@ class Network:
 class Link:
     """A machine's end of the network. ``sent`` and ``received`` are bytes."""
 
-    def __init__(self) -> None:
+    def __init__(self, network: Network) -> None:
+        self.network = network
         self.sent = self.received = 0.0
         self.free_out = self.free_in = 0.0  # when the last message that stands in line has passed
 
@@ -53,17 +54,21 @@ class Fabric:
 
     def link(self, machine: Machine) -> Link:
         """A machine's end."""
-        return self.links.setdefault(machine, Link())
+        if machine not in self.links:
+            self.links[machine] = Link(self.network)
+        return self.links[machine]
 
     def send(self, origin: Machine, goal: Machine, size: float, arrive: Callable[..., Any], *arguments: Any) -> None:
         """Calls ``arrive`` when the last byte is there."""
         if origin is goal:
             self._clock.after(self._local_latency, arrive, *arguments)
             return
-        there, here, seconds = self.link(goal), self.link(origin), size / self.network.bandwidth
+        there, here = self.link(goal), self.link(origin)
         here.sent += size
         there.received += size
         start = max(self._clock.now, here.free_out)
-        here.free_out = start + seconds
-        there.free_in = max(there.free_in, start + self.network.latency) + seconds
+        here.free_out = start + size / here.network.bandwidth
+        latency = max(here.network.latency, there.network.latency)
+        began = max(there.free_in, start + latency)
+        there.free_in = max(began + size / there.network.bandwidth, here.free_out + latency)  # not before the last byte has left
         self._clock.after(there.free_in - self._clock.now, arrive, *arguments)

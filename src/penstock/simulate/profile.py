@@ -12,6 +12,7 @@ from typing import Any
 from penstock.distributed.cluster_spec import task_name
 
 WORKER = task_name("worker", 0)
+LEFT = "/job:worker/left"  # the worker before the one whose step it is
 
 
 @dataclass

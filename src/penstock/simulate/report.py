@@ -1,13 +1,13 @@
 """What a simulation says to people: rates, times, where it is tight, and what would help most."""
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.simulate.costs import Costs
 from penstock.simulate.job import Cluster, Result, Simulation, readable
+from penstock.simulate.machines import MachineSpec
 from penstock.simulate.profile import WORKER, JobProfile
 
 WORTH = 0.03  # gain that is worth telling
@@ -25,7 +25,8 @@ class WhatIf:
 def describe(profile: JobProfile, cluster: Cluster, result: Result) -> str:
     """The prediction as text."""
     lines = [f"{profile.program}: {cluster.workers} workers, {profile.ps} ps, "
-             + ("all on one machine" if cluster.one_machine else f"each on a machine of {cluster.cores:g} cores")]
+             + ("all on one machine" if cluster.one_machine else f"on {len(cluster.machines)} machines" if cluster.machines
+                else f"each on a machine of {cluster.cores:g} cores")]
     if not result.step_times:
         return lines[0] + "\nno step ended: the workers wait for each other for ever"
     lines.append(f"  steps per second   {result.rate:,.1f} in all, {result.rate / cluster.workers:,.2f} per worker")
@@ -56,23 +57,32 @@ def memory_of(profile: JobProfile) -> dict[str, int]:
     return {task: total for task, total in sorted(totals.items()) if total}
 
 
-def too_large(profile: JobProfile, memory: float) -> str:
-    """Why the job does not fit into the memory of its machines; "" if it does."""
-    for task, total in memory_of(profile).items():
-        if total > memory:
-            name, size = max(profile.variables[task].items(), key=lambda item: item[1])
-            return (f"{readable(task)} would hold {_size(total)} of variables, its machine has {_size(memory)}; the largest is '{name}' with "
-                    f"{_size(size)}: partition it (tf.fixed_size_partitioner), or add parameter servers (--ps)")
+def too_large(profile: JobProfile, memory: float, machines: tuple[MachineSpec, ...] = ()) -> str:
+    """Why the job does not fit into the memory of its machines; "" if it does. Tasks that no machine is named for have machines with ``memory``."""
+    totals = memory_of(profile)
+    groups = [(spec.tasks, spec.memory) for spec in machines]
+    named = {task for tasks, _ in groups for task in tasks}
+    for tasks, limit in [*groups, *(((task,), memory) for task in totals if task not in named)]:
+        holding = {_measured(task): totals[_measured(task)] for task in tasks if _measured(task) in totals}
+        total = sum(totals[_measured(task)] for task in tasks if _measured(task) in totals)
+        if limit and total > limit:
+            sizes = {name: size for task in holding for name, size in profile.variables[task].items()}
+            name, size = max(sizes.items(), key=lambda item: item[1])
+            who = ", ".join(map(readable, tasks))
+            return (f"{who} would hold {_size(total)} of variables, its machine has {_size(limit)}; the largest is '{name}' with {_size(size)}: partition it (tf.fixed_size_partitioner), or add parameter servers (--ps)")
     return ""
+
+
+def _measured(task: str) -> str:
+    """The task that was measured in the place of this one."""
+    return WORKER if task.startswith("/job:worker/") else task
 
 
 def what_would_help(profile: JobProfile, costs: Costs, cluster: Cluster, result: Result, steps: int) -> Iterator[WhatIf]:
     """Changes of the cluster alone, the best first."""
-    changes = [("twice the cores", dataclasses.replace(cluster, cores=2 * cluster.cores))]
+    changes = [("twice the cores", cluster.with_more(cores=2.0))]
     if not cluster.one_machine:
-        network = cluster.network
-        changes += [("twice the bandwidth", dataclasses.replace(cluster, network=dataclasses.replace(network, bandwidth=2 * network.bandwidth))),
-                    ("half the latency", dataclasses.replace(cluster, network=dataclasses.replace(network, latency=network.latency / 2)))]
+        changes += [("twice the bandwidth", cluster.with_more(bandwidth=2.0)), ("half the latency", cluster.with_more(latency=0.5))]
     for change, other in changes:
         gain = Simulation(profile, costs, other).run(steps).rate / result.rate - 1.0
         if gain > WORTH:

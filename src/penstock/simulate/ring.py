@@ -1,0 +1,53 @@
+"""What an asynchronous step becomes when its workers train without parameter servers: all-reduce over a ring (``distributed/allreduce.py``).
+
+Every worker holds all variables and makes all updates. What it would send to parameter servers is cut into as many chunks as there are workers,
+which go round twice: it puts a chunk into a queue of its own, and a part of its step on the worker to its left takes one from the queue there.
+"""
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+from penstock.simulate.modes import ADD_BYTE, updates_of
+from penstock.simulate.profile import LEFT, WORKER, Block, JobProfile, Meeting, Message, Part, StepProfile
+
+_QUEUE = "ring"
+
+
+def all_reduce(profile: JobProfile, workers: int) -> JobProfile:
+    """The job without parameter servers. ValueError if its workers wait for each other already."""
+    parts = profile.step.parts
+    if any(block.meetings for part in parts for block in part.blocks):
+        raise ValueError("the program's workers wait for each other, or for queues, already: it decides how they cooperate (--mode program)")
+    gradients = sum(message.bytes for part in parts if part.task == WORKER for block in part.blocks for message in block.sends)
+    late = {id(part.blocks[index]) for part in parts if part.task != WORKER for index in updates_of(part)}
+    before = _together(block for part in parts for block in part.blocks if id(block) not in late)
+    after = _together(block for part in parts for block in part.blocks if id(block) in late)
+    variables: dict[str, int] = {}
+    for sizes in profile.variables.values():
+        variables.update(sizes)
+    step = StepProfile(_ring(before, after, gradients // workers, workers), profile.step.feeds, profile.step.runs)
+    return dataclasses.replace(profile, ps=0, workers=workers, step=step, variables={WORKER: variables})
+
+
+def _together(blocks: Iterable[Block]) -> Block:
+    total = Block()
+    for block in blocks:
+        serial = total.serial * total.native + block.serial * block.native
+        total.python, total.native, total.nodes = total.python + block.python, total.native + block.native, total.nodes + block.nodes
+        total.serial = serial / total.native if total.native else 0.0
+    return total
+
+
+def _ring(before: Block, after: Block, chunk: int, workers: int) -> list[Part]:
+    """The blocks of a worker, and of its part on the worker to the left."""
+    own, left = Part(WORKER, [before]), Part(LEFT)
+    for phase in range(2 * (workers - 1)):
+        own.blocks.append(Block(needs=[len(own.blocks) - 1], meetings=[Meeting("enqueue", f"{WORKER} {_QUEUE}")]))
+        left.blocks.append(Block(needs=[phase - 1] if phase else [], meetings=[Meeting("dequeue", f"{LEFT} {_QUEUE}")],
+                                 sends=[Message(WORKER, 1, chunk, phase)]))
+        adds = phase < workers - 1  # in the second half complete chunks are handed on
+        own.blocks.append(Block(needs=[len(own.blocks) - 1], receives=[phase], python=ADD_BYTE * chunk * adds))
+    after.needs = [len(own.blocks) - 1]
+    own.blocks.append(after)
+    return [own, left] if left.blocks else [own]
