@@ -69,7 +69,8 @@ def too_large(profile: JobProfile, memory: float, machines: tuple[MachineSpec, .
             sizes = {name: size for task in holding for name, size in profile.variables[task].items()}
             name, size = max(sizes.items(), key=lambda item: item[1])
             who = ", ".join(map(readable, tasks))
-            return (f"{who} would hold {_size(total)} of variables, its machine has {_size(limit)}; the largest is '{name}' with {_size(size)}: partition it (tf.fixed_size_partitioner), or add parameter servers (--ps)")
+            return (f"{who} would hold {_size(total)} of variables, its machine has {_size(limit)}; the largest is '{name}' with {_size(size)}: "
+                    "partition it (tf.fixed_size_partitioner), or add parameter servers (--ps)")
     return ""
 
 
