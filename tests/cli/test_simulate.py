@@ -86,6 +86,47 @@ def test_what_does_not_fit_into_memory(program, capsys):
     assert "'w'" in capsys.readouterr().err
 
 
+GRAPH = textwrap.dedent("""
+    import sys
+    import penstock as tf
+    x = tf.placeholder(tf.float32, [None, 100])
+    w = tf.get_variable("w", [100, 10])
+    with tf.device(sys.argv[2]):
+        loss = tf.reduce_mean(tf.square(tf.matmul(x, w)), name="loss")
+    tf.train.GradientDescentOptimizer(0.1).minimize(loss, name="train")
+    tf.io.write_graph(tf.get_default_graph(), *sys.argv[1].rsplit("/", 1), as_text=False)
+""")
+
+
+def graph(tmp_path, device=""):
+    path = tmp_path / "graph.pb"
+    subprocess.run([sys.executable, "-c", GRAPH, str(path), device], check=True, env=environment(), timeout=60)
+    return str(path)
+
+
+def test_a_graph_def(tmp_path, capfd):
+    arguments = ["--ps", "2", "--workers", "20", "--runs", "5", "--no-advice", "--batch", "8"]
+    assert simulate.main([*arguments, "--target", "train", graph(tmp_path)]) == 0
+    printed = capfd.readouterr().out
+    assert "graph.pb: 20 workers, 2 ps" in printed and "variables          ps 0: 4.0 kB" in printed
+
+
+def test_a_graph_def_for_a_parameter_server_that_the_cluster_does_not_have(tmp_path, capfd):
+    assert simulate.main(["--ps", "0", "--target", "train", graph(tmp_path, "/job:ps/task:0")]) == 1
+    said = capfd.readouterr().err
+    assert "loss" in said and "/job:ps/task:0" in said
+
+
+def test_what_is_wrong_with_a_graph_def(tmp_path, capsys):
+    nonsense = tmp_path / "bad.pb"
+    nonsense.write_bytes(b"hello")
+    assert simulate.main([str(nonsense)]) == 1
+    assert "holds no GraphDef" in capsys.readouterr().err
+    path = graph(tmp_path)
+    assert simulate.main(["--target", "nope", path]) == 1
+    assert "no operation 'nope'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("arguments", [[], ["--workers", "x", "p.py"], ["--network", "fast", "p.py"], ["--cores", "0", "p.py"],
                                        ["--straggler", "late", "p.py"], ["--memory", "much", "p.py"]])
 def test_bad_arguments(arguments):

@@ -41,8 +41,8 @@ def main(argv: list[str]) -> int:
         parser.error("a PROGRAM, or --profile FILE")
     try:
         described = _machines(options)
-        prices = _costs(options.calibrate)
         profile = _in_mode(options, _profile(options, options.ps))
+        prices = _costs(options.calibrate)
         cluster = Cluster(options.workers, options.cores, options.network, options.one_machine, options.straggler, described)
         reason = report.too_large(profile, options.memory or 0.0, described)
         if reason:
@@ -164,6 +164,7 @@ def _profile(options: argparse.Namespace, ps: int) -> JobProfile:
         raise OSError(f"can't open {options.program!r}: there is no such file")
     print(f"Measuring a step of {options.program} with {ps} ps ...", file=sys.stderr, flush=True)
     profile = measuring.measure(Order(_program(options), ps, options.workers, "", options.flags or "", options.runs))
+    profile.program = " ".join([options.program, *options.arguments])
     if options.save and ps == options.ps:
         Path(options.save).write_text(profile.to_json(), encoding="utf-8")
     return profile

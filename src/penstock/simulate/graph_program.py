@@ -54,18 +54,6 @@ def target_of(graph_def: GraphDef, named: str) -> str:
     return ends[0]
 
 
-def place(graph_def: GraphDef, ps: int, worker: str) -> None:
-    """Gives the nodes that name no job a task."""
-    setter = tf.train.replica_device_setter(ps_tasks=ps, worker_device=worker)
-    for node in graph_def.node:
-        if "/job:" in node.device:
-            continue
-        if setter is None or not ps:
-            node.device = worker + node.device
-        elif not any(value.list.s for key, value in node.attr.items() if key == "_class"):
-            node.device = setter(node)
-
-
 def zeros_for(graph: Any, batch: int) -> dict[Any, np.ndarray]:
     """Something to feed to each placeholder; unknown sizes are that of the batch."""
     feeds = {}
@@ -89,9 +77,10 @@ def main(path: str, named: str, batch: int) -> int:
     except ValueError as error:
         print(f"penstock simulate: {error}", file=sys.stderr)
         return 1
-    place(graph_def, len(cluster.get("ps", ())), f"/job:worker/task:{index}")
+    worker = f"/job:worker/task:{index}"
     with tf.Graph().as_default() as graph:
-        tf.import_graph_def(graph_def, name="")
+        with tf.device(tf.train.replica_device_setter(len(cluster.get("ps", ())), worker_device=worker) or worker):
+            tf.import_graph_def(graph_def, name="")
         feeds = zeros_for(graph, batch)
         step = graph.get_operation_by_name(target)
         initialise = [operation for operation in graph.get_operations() if operation.type in _INITIALIZERS and operation.name.endswith("/Assign")]

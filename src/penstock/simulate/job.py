@@ -119,7 +119,7 @@ class Simulation:
 
     def run(self, steps: int = 100, warm: int = 5, limit: float = 3600.0) -> Result:
         """Has every worker run ``warm`` steps and then, together, ``steps`` per worker; ``limit`` is in seconds of the simulated time."""
-        result, target = Result(), steps * self.cluster.workers
+        result, target, warm = Result(), steps * self.cluster.workers, max(warm, 1)
         begun: list[tuple[float, Any]] = []
 
         def ended(worker: _Loop, begin: float) -> None:
