@@ -23,7 +23,8 @@ def read(*entries):
 
 def test_a_file():
     machines = read({"tasks": {"ps": 2}, "cores": 32, "network": "80Gbit,20us", "memory": "256GB"}, {"count": 3, "tasks": {"worker": 2}})
-    assert [machine.tasks for machine in machines] == [(PS[0], PS[1]), *((task_name("worker", 2 * n), task_name("worker", 2 * n + 1)) for n in range(3))]
+    pairs = [(task_name("worker", 2 * n), task_name("worker", 2 * n + 1)) for n in range(3)]
+    assert [machine.tasks for machine in machines] == [(PS[0], PS[1]), *pairs]
     assert machines[0] == MachineSpec((PS[0], PS[1]), 32.0, Network.parse("80Gbit,20us"), 256e9)
     assert machines[1].cores == 16.0 and machines[1].network == NETWORK
     assert (tasks_of(machines, "ps"), tasks_of(machines, "worker")) == (2, 6)

@@ -141,8 +141,8 @@ class StepRendezvous(Rendezvous):
 class _Entry:
     __slots__ = ("rendezvous", "running", "since", "started", "step")
 
-    def __init__(self, rendezvous: StepRendezvous) -> None:
-        self.rendezvous, self.since = rendezvous, time.monotonic()
+    def __init__(self, rendezvous: StepRendezvous, now: float) -> None:
+        self.rendezvous, self.since = rendezvous, now
         self.started = self.running = False
         self.step: Step | None = None
 
@@ -152,10 +152,10 @@ class _Entry:
 
 
 class Steps:
-    """The table of steps under way."""
+    """The table of steps under way. ``clock`` tells the seconds."""
 
-    def __init__(self, task: str, fetch: Fetch) -> None:
-        self._task, self._fetch = task, fetch
+    def __init__(self, task: str, fetch: Fetch, clock: Callable[[], float] = time.monotonic) -> None:
+        self._task, self._fetch, self._clock = task, fetch, clock
         self._lock = threading.Lock()
         self._entries: dict[int, _Entry] = {}
         self._ended: dict[int, OpError | None] = {}
@@ -178,7 +178,7 @@ class Steps:
             entry = self._entries.get(number)
             if entry is None:
                 return
-            entry.running, entry.step, entry.since = False, None, time.monotonic()
+            entry.running, entry.step, entry.since = False, None, self._clock()
             if error is not None or entry.over:
                 self._close(number, error)
         if error is not None:
@@ -252,7 +252,7 @@ class Steps:
             raise self._ended[number] or AbortedError(None, None, f"step {number} has run on {self._task} already")
         entry = self._entries.get(number)
         if entry is None:
-            entry = self._entries[number] = _Entry(StepRendezvous(self._task, number, self._fetch))
+            entry = self._entries[number] = _Entry(StepRendezvous(self._task, number, self._fetch), self._clock())
         return entry
 
     def _close(self, number: int, error: OpError | None) -> None:

@@ -26,10 +26,10 @@ class Speaker(Protocol):
 
 
 class Tenants:
-    """Which sessions speak through which connection, and since when none of them does."""
+    """Which sessions speak through which connection, and since when none of them does. ``clock`` tells the seconds."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._lock, self._clock = threading.Lock(), clock
         self._sessions: dict[Any, set[str]] = {}  # by connection
         self._gone: dict[str, float] = {}
 
@@ -62,6 +62,10 @@ class Tenants:
         with self._lock:
             return [session for session, since in self._gone.items() if now - since > LEASE]
 
+    def __len__(self) -> int:
+        """How many sessions are known."""
+        return sum(map(len, self._sessions.values())) + len(self._gone)
+
     def _lost(self, connection: Any) -> None:
         with self._lock:
-            self._gone.update(dict.fromkeys(self._sessions.pop(connection, ()), time.monotonic()))
+            self._gone.update(dict.fromkeys(self._sessions.pop(connection, ()), self._clock()))
