@@ -38,6 +38,14 @@ def test_random_numbers_are_refused_but_not_dropout_that_drops_nothing(tmp_path)
     assert any("generator" in why for _, _, why in error.reasons)
 
 
+def test_a_result_whose_shape_depends_on_a_condition_is_refused_but_not_its_sum(tmp_path):
+    x = tf.placeholder(tf.float32, [4, 3], name="x")
+    part = tf.exp(tf.cond(tf.reduce_sum(x) > 0, lambda: x, lambda: x[:2]), name="part")
+    assert refused(tmp_path, part, x).reasons == [("part", "Exp", "its shape depends on a condition that is computed in the step")]
+    with tf.Session() as session:
+        tf.export(tf.reduce_sum(part), x, tmp_path, session=session, kind="object")
+
+
 def test_shapes_that_are_not_known(tmp_path):
     x = tf.placeholder(tf.float32, [None, None], name="x")
     with tf.Session() as session:

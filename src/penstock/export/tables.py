@@ -61,6 +61,9 @@ def specialise(step: FrozenStep, shapes: Sequence[tuple[int, ...]], types: Seque
         made = Specialisation(body.nodes, body.args, body.outputs, given, Emitter(threads, ahead=True))
     except Fallback as why:
         raise CannotExport([(why.node, why.reason)]) from why
+    open_shapes = [node for (node, _), (kind, _) in zip(body.outputs, made.results) if kind == "either"]
+    if open_shapes:
+        raise CannotExport([(node, "its shape depends on a condition that is computed in the step") for node in open_shapes])
     inputs: list[Array | None] = [None] * len(shapes)
     variables: dict[Buffer, Variable] = {}
     for source, value in zip(step.sources, made.inputs):
