@@ -15,7 +15,7 @@ from penstock import errors
 from penstock.distributed.cluster_spec import task_of
 from penstock.graph import dtypes
 from penstock.graph.device import DeviceSpec
-from penstock.graph.export import export_lowered
+from penstock.graph.export import export_with_names
 from penstock.graph.exporter import is_flow
 from penstock.graph.function import FuncGraph
 from penstock.graph.graph import Graph
@@ -57,7 +57,7 @@ class SessionGraph:
         if not self._as_nodes:
             return list(elements)
         if self._lowered is None:
-            graph_def, self._name_of = export_lowered(self._graph, lambda op: op.name not in self._as_nodes)
+            graph_def, self._name_of = export_with_names(self._graph, lambda op: op.name not in self._as_nodes)
             self._lowered = Graph()
             extend_graph(self._lowered, graph_def, runtime_names=True)
         return [self._lowered.as_graph_element(self._name_of(element)) for element in elements]

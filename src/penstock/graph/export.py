@@ -12,6 +12,10 @@ from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
 
 
+def _never(op: Operation) -> bool:
+    return False
+
+
 def export(source: Graph, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
     """The graph, from the op made after ``from_version`` on, with the shapes of its tensors if ``add_shapes``."""
     return _export(Exporter(source, add_shapes), source, NONE_KEPT, from_version)
@@ -23,9 +27,9 @@ def export_functional(source: Graph) -> GraphDef:
     return _export(Exporter(source, False, kept), source, kept)
 
 
-def export_lowered(source: Graph, keeps: Callable[[Operation], bool]) -> tuple[GraphDef, Callable[[Operation | Tensor], str]]:
-    """The whole graph, in which conditionals and loops are nodes unless ``keeps`` says so; and a function that says what one of its tensors
-    (``name:index``) or operations is called in the export."""
+def export_with_names(source: Graph, keeps: Callable[[Operation], bool] = _never) -> tuple[GraphDef, Callable[[Operation | Tensor], str]]:
+    """The whole graph, and a function that says what one of its tensors (``name:index``) or operations is called in the export: conditionals and loops
+    are nodes, unless ``keeps`` says so."""
     kept = Kept(keeps)
     exporter = Exporter(source, False, kept)
     return _export(exporter, source, kept), exporter.name_of
