@@ -28,8 +28,10 @@ def export_functional(source: Graph) -> GraphDef:
 
 
 def export_with_names(source: Graph, keeps: Callable[[Operation], bool] = _never) -> tuple[GraphDef, Callable[[Operation | Tensor], str]]:
-    """The whole graph, and a function that says what one of its tensors (``name:index``) or operations is called in the export: conditionals and loops
-    are nodes, unless ``keeps`` says so."""
+    """The whole graph, and a function that says what one of its tensors (``name:index``) or operations is called in the export.
+
+    Conditionals and loops are nodes in it, but for those of which ``keeps`` says that they stay operations.
+    """
     kept = Kept(keeps)
     exporter = Exporter(source, False, kept)
     return _export(exporter, source, kept), exporter.name_of
