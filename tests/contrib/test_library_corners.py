@@ -174,3 +174,28 @@ def test_small_things(capfd):
         coordinator, thread = tf.train.Coordinator(), threading.Thread(target=print)
         coordinator.request_stop()
         coordinator.join([thread])  # it was never started
+
+
+def test_pool_of_contrib_layers():
+    images = np.arange(16, dtype=np.float32).reshape(1, 4, 4, 1)
+    with tf.Session() as session:
+        pooled = session.run(tf.contrib.layers.pool(images, [2, 2], "AVG", stride=2))
+    assert pooled.reshape(-1).tolist() == [2.5, 4.5, 10.5, 12.5]
+
+
+def test_affine_bijectors_that_are_told_their_event_as_up_to_1_6():
+    affine = tf.contrib.distributions.bijectors.Affine
+    with tf.Session() as session:
+        scalar = affine(shift=-1.0, scale_identity_multiplier=2.0, event_ndims=0)
+        assert session.run(scalar.event_ndims) == 0
+        assert session.run(affine(shift=[1.0]).event_ndims) == 1
+        np.testing.assert_allclose(session.run(scalar.inverse_log_det_jacobian([1.0, 2.0, 3.0])), -np.log(2.0), rtol=1e-6)
+        vector = affine(shift=[1.0, -1.0], scale_diag=[2.0, 1.0])
+        for _ in range(2):  # each with a placeholder of its own: the second does not ask for the first
+            place = tf.placeholder(tf.float32)
+            value = session.run(vector.inverse_log_det_jacobian(place), {place: [1.0, 1.0]})
+            np.testing.assert_allclose(value, -np.log(2.0), rtol=1e-6)
+    with pytest.raises(ValueError, match="only scale argument"):
+        affine(scale_diag=[1.0], event_ndims=0)
+    with pytest.raises(ValueError, match="was not 0 or 1"):
+        affine(event_ndims=2)

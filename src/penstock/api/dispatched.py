@@ -103,6 +103,7 @@ def dispatching(origin: str, function: Callable[..., Any]) -> Callable[..., Any]
             return _handle(kind, form, function, args, kwargs)
         return function(*args, **kwargs)
 
+    call.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # inspect.getfullargspec does not follow wrappers
     return call
 
 

@@ -36,7 +36,18 @@ def uid() -> int:
 
 def is_dense_tensor_like(value: Any) -> bool:
     """Whether ``value`` is a tensor, or a variable, which stands for one."""
-    return isinstance(value, Tensor) or hasattr(value, "initialized_value")
+    return isinstance(value, (Tensor, *_tensor_like_types)) or hasattr(value, "initialized_value")
+
+
+_tensor_like_types: list[type] = []
+
+
+def register_dense_tensor_like_type(tensor_type: type) -> None:
+    """Values of ``tensor_type``, which has the properties ``name`` and ``dtype``, count as dense tensors from now on."""
+    for attribute in ("name", "dtype"):
+        if not isinstance(getattr(tensor_type, attribute, None), property):
+            raise TypeError(f"Type {tensor_type.__name__} does not define a `{attribute}` property")
+    _tensor_like_types.append(tensor_type)
 
 
 class _TensorLikeType(type):
@@ -192,6 +203,12 @@ def is_broadcast_compatible(shape_x: Any, shape_y: Any) -> bool:
     except ValueError:
         return False
     return True
+
+
+def register_symbolic_tensor_type(cls: type) -> None:
+    """``tf_utils.register_symbolic_tensor_type``: Keras takes whatever converts to a tensor here, so a class that does needs no more."""
+    if not isinstance(cls, type):
+        raise TypeError(f"a class is wanted, not {cls!r}")
 
 
 def scalar_shape(unused_op: Any) -> list[TensorShape]:

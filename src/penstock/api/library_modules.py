@@ -209,7 +209,11 @@ SOURCES: dict[str, str] = {
 }
 
 # Single names: "module:name".
+_COLUMNS = {"_FeatureColumn": "FeatureColumn", "_DenseColumn": "DenseColumn", "_CategoricalColumn": "CategoricalColumn",
+            "FeatureColumn": "FeatureColumn", "DenseColumn": "DenseColumn", "CategoricalColumn": "CategoricalColumn", "_LazyBuilder": "FeatureCache"}
 NAMES: dict[str, dict[str, str]] = {
+    **{f"python.feature_column.{module}": {name: f"penstock.estimator.columns.base:{own}" for name, own in _COLUMNS.items()}
+       for module in ("feature_column", "feature_column_v2", "feature_column_lib")},
     "contrib.distributions.python.ops.distribution_util": {
         "get_broadcast_shape": "penstock.contrib.distributions.shapes:broadcast_shape_of",
         "prefer_static_broadcast_shape": "penstock.contrib.distributions.shapes:broadcast_shape"},

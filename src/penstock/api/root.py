@@ -28,6 +28,8 @@ TABLE = {
     "penstock.graph.composite": "SparseTensor SparseTensorValue IndexedSlices convert_to_tensor_or_sparse_tensor convert_to_tensor_or_indexed_slices",
     "penstock.graph.convert": "convert_to_tensor register_tensor_conversion_function",
     "penstock.graph.tensor_spec": "TensorSpec",
+    "penstock.graph.type_spec": "TypeSpec SparseTensorSpec IndexedSlicesSpec",
+    "penstock.ragged.spec": "RaggedTensorSpec",
     "penstock.contrib.framework.tensors": "is_tensor",
     "penstock.graph.tensor_proto": "make_tensor_proto make_ndarray",
     "penstock.graph.static": "get_static_value=constant_value",
@@ -119,6 +121,7 @@ TABLE = {
     "penstock.ops.text.string_functions": "regex_replace",
     "penstock.ragged.strings": "string_split",
     "penstock.ragged.tensor": "RaggedTensor",
+    "penstock.layers.module": "Module",
     "penstock.ops.flow.printing": "Print print=print_v2",
     "penstock.ops.flow.checks": "assert_equal assert_none_equal assert_less assert_less_equal assert_greater assert_greater_equal assert_positive "
                            "assert_negative assert_non_negative assert_non_positive assert_near is_non_decreasing is_strictly_increasing "

@@ -9,9 +9,10 @@ from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
 from penstock.graph.node import Tensor
 from penstock.graph.shape import TensorShape
+from penstock.graph.type_spec import BatchableTypeSpec
 
 
-class TensorSpec:
+class TensorSpec(BatchableTypeSpec):
     """``tf.TensorSpec``."""
 
     def __init__(self, shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> None:
@@ -20,6 +21,11 @@ class TensorSpec:
     shape = property(lambda self: self._shape, doc="The shape, a TensorShape.")
     dtype = property(lambda self: self._dtype, doc="The type of the elements.")
     name = property(lambda self: self._name, doc="The name, or None.")
+
+    value_type = property(lambda self: Tensor)
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return self._shape, self._dtype, self._name
 
     @classmethod
     def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:

@@ -58,8 +58,9 @@ class DefinedFunction:
 
     def __init__(self, func: Callable[..., Any], input_types: tuple[dtypes.DType, ...] | None, func_name: str | None = None, grad_func: Any = None,
                  python_grad_func: Callable[..., Any] | None = None, out_names: Any = None, shape_func: Callable[..., Any] | None = None,
-                 capture_by_value: bool = False, noinline: bool | None = None, **kwargs: Any) -> None:
-        if kwargs:
+                 capture_by_value: bool = False, noinline: bool | None = None, compiled: bool | None = None,
+                 separate_compiled_gradients: bool = False, **kwargs: Any) -> None:
+        if kwargs:  # the two options before are for XLA: here every step is compiled
             raise TypeError(f"Defun() got an unexpected keyword argument '{sorted(kwargs)[0]}'")
         if grad_func is not None and python_grad_func is not None:
             raise ValueError("Gradient defined twice for function: grad_func and python_grad_func")

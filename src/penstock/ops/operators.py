@@ -102,5 +102,5 @@ def install(cls: type) -> None:
 
 install(Tensor)
 # For libraries that give their own classes the operators of tensors; ``__getitem__`` is installed by array/indexing.py.
-Tensor.OVERLOADABLE_OPERATORS = frozenset([*BINARY, *(f"__r{method[2:]}" for method in BINARY), *COMPARISONS, *UNARY,  # type: ignore[attr-defined]
-                                           "__getitem__", "__eq__", "__ne__"])
+Tensor.OVERLOADABLE_OPERATORS = {*BINARY, *(f"__r{method[2:]}" for method in BINARY), *COMPARISONS, *UNARY,  # type: ignore[attr-defined]
+                                 "__getitem__", "__eq__", "__ne__"}

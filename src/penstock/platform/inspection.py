@@ -18,6 +18,11 @@ def getargspec(func: Callable[..., Any]) -> ArgSpec:
     return ArgSpec(spec.args, spec.varargs, spec.varkw, spec.defaults)
 
 
+def getfullargspec(obj: Callable[..., Any]) -> inspect.FullArgSpec:
+    """``inspect.getfullargspec``, without annotations: TensorFlow's functions have none, and programs compare these specifications."""
+    return inspect.getfullargspec(obj)._replace(annotations={})
+
+
 def fn_args(fn: Callable[..., Any]) -> tuple[str, ...]:
     """The names of the arguments that a call of ``fn`` can give, without those that are bound already."""
     if isinstance(fn, functools.partial):

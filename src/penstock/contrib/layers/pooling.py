@@ -9,7 +9,7 @@ from penstock.contrib.layers.utils import collect_named_outputs, n_positive_inte
 from penstock.graph.convert import to_tensor
 from penstock.graph.scopes import name_scope
 from penstock.layers import scoped_layers
-from penstock.ops.nn import pooling_functions
+from penstock.ops.nn import space_to_batch_conv
 
 
 def _apply_pooling(layer_class: Any, name: str, formats: tuple[str, str], inputs: Any, kernel_size: Any, stride: Any, padding: str, data_format: str,
@@ -64,7 +64,7 @@ def pool(inputs: Any, kernel_size: Any, pooling_type: str, padding: str = "VALID
             raise ValueError("Rank of inputs must be known")
         if rank < 3:
             raise ValueError("Rank of inputs must be >= 3")
-        output = pooling_functions.pool(
+        output = space_to_batch_conv.pool(
             input=inputs, window_shape=n_positive_integers(rank - 2, kernel_size), pooling_type=pooling_type, padding=padding,
             data_format=data_format, dilation_rate=n_positive_integers(rank - 2, dilation_rate), strides=n_positive_integers(rank - 2, stride),
             name=full_scope)

@@ -110,6 +110,8 @@ class IdsAndWeights(NamedTuple):
 class CategoricalColumn(FeatureColumn):
     """A column that gives ids below ``num_buckets``; -1 is no id."""
 
+    IdWeightPair = IdsAndWeights
+
     @property
     def num_buckets(self) -> int:
         """The number of possible ids."""

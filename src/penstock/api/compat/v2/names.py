@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 NAMES: dict[str, str] = {
-    "": ("AggregationMethod Assert CriticalSection DType GradientTape Graph IndexedSlices Operation RaggedTensor "
+    "": ("AggregationMethod Assert CriticalSection DType GradientTape Graph IndexedSlices IndexedSlicesSpec Module Operation "
+        "RaggedTensor RaggedTensorSpec SparseTensorSpec TypeSpec "
         "RegisterGradient SparseTensor Tensor TensorArray TensorShape TensorSpec UnconnectedGradients VariableSynchronization "
         "abs acos acosh add add_n argsort as_dtype as_string asin asinh atan atan2 atanh bfloat16 bitcast bool "
         "broadcast_dynamic_shape broadcast_static_shape broadcast_to cast clip_by_global_norm clip_by_norm clip_by_value "

@@ -105,6 +105,11 @@ class Affine(_ByOperator):
         if scale_perturb_diag is not None and scale_perturb_factor is None:
             raise ValueError("When scale_perturb_diag is specified, scale_perturb_factor must be specified.")
         self._is_multiple = scale_tril is None and scale_diag is None and scale_perturb_factor is None
+        self._is_scalar = self._is_multiple and event_ndims == 0
+        if isinstance(event_ndims, int) and event_ndims not in (0, 1):
+            raise ValueError(f"event_ndims({event_ndims}) was not 0 or 1")
+        if event_ndims == 0 and not self._is_multiple:
+            raise ValueError("With event_ndims = 0, scale_identity_multiplier is the only scale argument that makes sense.")
         given = (shift, scale_identity_multiplier, scale_diag, scale_tril, scale_perturb_diag, scale_perturb_factor)
         with self._init_scope(name, *given):
             self._shift = None if shift is None else tf.convert_to_tensor(shift, name="shift")
@@ -117,8 +122,9 @@ class Affine(_ByOperator):
                 rank = self._scale.tensor_rank
                 batch_ndims = self._scale.tensor_rank_tensor() - 2 if rank is None else rank - 2
             self._shaper = DistributionShape(batch_ndims=batch_ndims, event_ndims=1, validate_args=validate_args)
-            super().__init__(forward_min_event_ndims=1, graph_parents=self._parents(), is_constant_jacobian=True,
-                             dtype=self._scale.dtype.base_dtype, validate_args=validate_args, name=name, event_ndims=event_ndims)
+            super().__init__(forward_min_event_ndims=0 if self._is_scalar else 1, graph_parents=self._parents(), is_constant_jacobian=True,
+                             dtype=self._scale.dtype.base_dtype, validate_args=validate_args, name=name,
+                             event_ndims=1 if event_ndims is None else event_ndims)
 
     def _parents(self) -> list[Any]:
         scale = [self._scale] if self._is_multiple else self._scale.graph_parents
@@ -152,5 +158,7 @@ class Affine(_ByOperator):
     def _forward_log_det_jacobian(self, x: tf.Tensor) -> tf.Tensor:
         if not self._is_multiple:
             return self.scale.log_abs_determinant()
+        if self._is_scalar:
+            return tf.log(tf.abs(self._scale))
         size = tf.cast(tf.shape(x)[-1], dtype=self._scale.dtype)
         return tf.log(tf.abs(self._scale)) * size

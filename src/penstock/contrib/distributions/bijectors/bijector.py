@@ -61,7 +61,7 @@ class Bijector:
     def __init__(self, graph_parents: Any = None, is_constant_jacobian: bool = False, validate_args: bool = False, dtype: Any = None,
                  forward_min_event_ndims: int | None = None, inverse_min_event_ndims: int | None = None, name: str | None = None,
                  event_ndims: int | None = None) -> None:
-        self.event_ndims = event_ndims
+        self._event_ndims = event_ndims
         if forward_min_event_ndims is None and inverse_min_event_ndims is None:
             forward_min_event_ndims = event_ndims
         if forward_min_event_ndims is None and inverse_min_event_ndims is None:
@@ -89,6 +89,11 @@ class Bijector:
     def graph_parents(self) -> list[Any]:
         """The tensors that the function depends on."""
         return self._graph_parents
+
+    @property
+    def event_ndims(self) -> Any:
+        """The axes of an event, as they were told up to TensorFlow 1.6: a tensor, or None."""
+        return None if self._event_ndims is None else tf.convert_to_tensor(self._event_ndims, dtype=tf.int32, name="event_ndims")
 
     @property
     def forward_min_event_ndims(self) -> int:
@@ -246,7 +251,7 @@ class Bijector:
     def _chosen_event_ndims(self, event_ndims: Any, min_event_ndims: int) -> Any:
         if event_ndims is not None:
             return event_ndims
-        return min_event_ndims if self.event_ndims is None else self.event_ndims
+        return min_event_ndims if self._event_ndims is None else self._event_ndims
 
     def _remember(self, pair: _Pair, event_ndims: Any, given: dict[str, Any], *ways: Callable[..., Any]) -> None:
         """Computes a log-determinant, by the first way that the subclass knows, and keeps it."""
@@ -259,7 +264,8 @@ class Bijector:
             except NotImplementedError:
                 raise complaint from None
         pair.ildj[event_ndims] = ildj
-        if self.is_constant_jacobian:
+        known = [value for value in (pair.x, pair.y) if value is not None]
+        if self.is_constant_jacobian and all(value.shape.is_fully_defined() for value in known):  # else it has to do with the shape of this input
             self._constant_ildj[event_ndims] = ildj
 
     def _ildj_by_inverse(self, pair: _Pair, event_ndims: Any, given: dict[str, Any]) -> tf.Tensor:

@@ -19,7 +19,7 @@ class Invert(Bijector):
         self._bijector = bijector
         super().__init__(graph_parents=bijector.graph_parents, forward_min_event_ndims=bijector.inverse_min_event_ndims,
                          inverse_min_event_ndims=bijector.forward_min_event_ndims, is_constant_jacobian=bijector.is_constant_jacobian,
-                         validate_args=validate_args, dtype=bijector.dtype, name=name or f"invert_{bijector.name}", event_ndims=bijector.event_ndims)
+                         validate_args=validate_args, dtype=bijector.dtype, name=name or f"invert_{bijector.name}", event_ndims=bijector._event_ndims)
         self._forward_event_shape = bijector._inverse_event_shape
         self._inverse_event_shape = bijector._forward_event_shape
         self._forward_event_shape_tensor = bijector._inverse_event_shape_tensor
@@ -53,7 +53,7 @@ class Chain(Bijector):
                          is_constant_jacobian=all(bijector.is_constant_jacobian for bijector in self._bijectors),
                          validate_args=validate_args, dtype=next(iter(dtypes), None),
                          name=name or ("_of_".join(["chain", *(b.name for b in self._bijectors)]) if self._bijectors else "identity"),
-                         event_ndims=max((b.event_ndims for b in self._bijectors if b.event_ndims is not None), default=None))
+                         event_ndims=max((b._event_ndims for b in self._bijectors if b._event_ndims is not None), default=None))
 
     @property
     def bijectors(self) -> Sequence[Bijector]:
