@@ -81,6 +81,15 @@ def test_local_response_normalization_on_threads():
     check("LRN", np.zeros((0, 2, 2, 3), np.float32), depth_radius=4)
 
 
+def test_local_response_normalization_beside_what_is_not_finite():
+    """A channel is normed by its neighbours, and not by what stands further away."""
+    x = np.random.RandomState(0).uniform(-1, 1, (2, 2, 2, 21)).astype(np.float32)
+    x[0, 0, 0, 4], x[0, 1, 0, 20], x[1, 0, 1, 9] = np.nan, np.inf, -np.inf
+    with np.errstate(invalid="ignore"):  # inf / inf
+        check("LRN", x, rtol=1e-5, atol=1e-6, depth_radius=2)
+    assert np.isfinite(native("LRN", x, depth_radius=2)[0]).sum() == x.size - 5 - 1 - 1
+
+
 def test_in_top_k():
     x = values(30, 50)
     x[3, 7], x[4, 2] = np.nan, np.inf

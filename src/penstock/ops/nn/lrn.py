@@ -19,8 +19,11 @@ _ATTRS = dict(depth_radius=5, bias=1.0, alpha=1.0, beta=0.5,
 
 
 def _neighbour_sum(x: np.ndarray, radius: int) -> np.ndarray:
-    """The sum over the channels that are at most ``radius`` away: a product with a band matrix."""
+    """The sum over the channels that are at most ``radius`` away: a product with a band matrix. (Of which 0 times NaN would be NaN.)"""
     channels = x.shape[-1]
+    if channels and not np.isfinite(x).all():
+        padded = np.pad(x, [*[(0, 0)] * (x.ndim - 1), (radius, radius)])
+        return np.lib.stride_tricks.sliding_window_view(padded, 2 * radius + 1, axis=-1).sum(-1, dtype=x.dtype)
     return (x.reshape(x.size // max(channels, 1), channels) @ _band(channels, radius, x.dtype)).reshape(x.shape)
 
 
