@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.cli.main import main
 from penstock.opencl.memory import DeviceArray
 from support.plans import nodes_of, regions_of
 
@@ -162,3 +163,29 @@ def test_a_traced_run_has_every_node():
         found = session.run(y, {x: np.ones(4)}, tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), metadata)
     assert found == pytest.approx(4 * np.e, rel=1e-6)
     assert any(stats.node_name == "total" for device in metadata.step_stats.dev_stats for stats in device.node_stats)
+
+
+def test_sizes_that_do_not_fill_a_group():
+    """Kernels look at the bounds of what is rounded up to whole groups: odd batches of odd sizes."""
+    random = np.random.default_rng(0)
+    x = random.standard_normal((3, 2, 101)).astype(np.float32)
+    ids = random.integers(0, 2, (3, 2))
+    fed = tf.placeholder(tf.float32, [None, 2, 101])
+    picked = tf.gather(tf.transpose(fed, [2, 1, 0]), [1], axis=1)
+    hot = tf.one_hot(tf.placeholder_with_default(ids, [3, 2]), 5, axis=0)
+    moved = tf.transpose(fed[:, :, ::2], [1, 2, 0]) + tf.reduce_max(fed, axis=[1, 2])
+    with tf.Session() as session:
+        a, b, c = session.run([picked, hot, moved], {fed: x})
+    np.testing.assert_array_equal(a, x.transpose(2, 1, 0)[:, [1]])
+    np.testing.assert_array_equal(b, (ids == np.arange(5)[:, None, None]).astype(np.float32))
+    np.testing.assert_array_equal(c, x[:, :, ::2].transpose(1, 2, 0) + x.max(axis=(1, 2)))
+
+
+def test_explain_shows_kernels_copies_and_what_the_host_runs(tmp_path, capfd):
+    program = tmp_path / "program.py"
+    program.write_text("import numpy as np\nimport penstock as tf\nx = tf.placeholder(tf.float32, [8])\n"
+                       "y = tf.reduce_sum(tf.nn.relu(x) * 2.0, name='total')\n"
+                       "with tf.Session() as session:\n    for _ in range(3):\n        session.run(y, {x: np.ones(8)})\n")
+    assert main(["explain", str(program)]) == 0
+    told = capfd.readouterr().out
+    assert "_CopyIn" in told and "_CopyOut" in told and "Sum" in told

@@ -89,7 +89,7 @@ class DeviceEmitter(Emitter):
 
     def launch(self, text: str, operands: Sequence[Array], numbers: Sequence[int], size: Sequence[int], label: str, writes: int = 1, flops: int = 0,
                group: Sequence[int] | None = None) -> Launch:
-        """One kernel over ``size`` work items; they are rounded up to whole groups, so kernels look at the bounds."""
+        """One kernel over ``size`` work items. The first two axes are rounded up to whole groups: kernels look at their bounds. A third one is not."""
         group = tuple(group) if group is not None else self.groups(size)
         whole = tuple(-(-int(extent) // each) * each for extent, each in zip(size, group))
         made = Launch(text, list(operands), [], label, writes, flops, list(self.items), numbers=tuple(int(each) for each in numbers),  # type: ignore[arg-type]
@@ -101,8 +101,8 @@ class DeviceEmitter(Emitter):
         """The size of groups for kernels that do not care: few sizes, for some drivers compile a kernel for each."""
         most = 16 if self.traits.strips else min(self.traits.group, 64)
         result = []
-        for extent in size:
-            each = min(1 << max(int(extent) - 1, 0).bit_length(), most)
+        for axis, extent in enumerate(size):
+            each = 1 if axis > 1 else min(1 << max(int(extent) - 1, 0).bit_length(), most)
             result.append(each)
             most //= each
         return tuple(result)

@@ -68,7 +68,8 @@ class DeviceRegion:
                 values[position] = inputs[position].borrow()
                 borrowed.append(inputs[position])
             values = [value if isinstance(value, DeviceArray) else upload(self._queue, value, _VALUES) for value in values]
-            ready = self._find(tuple((value.shape, value.dtype) for value in values))
+            signature = tuple((value.shape, value.dtype) for value in values)
+            ready = self._find(signature)
             if ready is None:
                 return None
             variables = {inputs[position] for position in ready.updated}
@@ -83,6 +84,8 @@ class DeviceRegion:
             generators = {}
             for position in ready.updated:
                 values[position] = value = inputs[position].mutable()
+                if (value.shape, value.dtype) != signature[position]:  # another thread has given it another shape
+                    return None
                 if not isinstance(value, DeviceArray):  # a random generator, which lives on the host
                     values[position], generators[position] = upload(self._queue, value, _VALUES), value
                 del value
