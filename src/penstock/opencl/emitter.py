@@ -89,7 +89,7 @@ class DeviceEmitter(Emitter):
 
     def launch(self, text: str, operands: Sequence[Array], numbers: Sequence[int], size: Sequence[int], label: str, writes: int = 1, flops: int = 0,
                group: Sequence[int] | None = None) -> Launch:
-        """One kernel over ``size`` work items. The first two axes are rounded up to whole groups: kernels look at their bounds. A third one is not."""
+        """One kernel over ``size`` work items. Two axes are rounded up to whole groups, so kernels look at their bounds; a third one is not."""
         group = tuple(group) if group is not None else self.groups(size)
         whole = tuple(-(-int(extent) // each) * each for extent, each in zip(size, group))
         made = Launch(text, list(operands), [], label, writes, flops, list(self.items), numbers=tuple(int(each) for each in numbers),  # type: ignore[arg-type]
