@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.cli.main import main
 from penstock.opencl.memory import DeviceArray
 from support.plans import nodes_of, regions_of
 
@@ -179,13 +178,3 @@ def test_sizes_that_do_not_fill_a_group():
     np.testing.assert_array_equal(a, x.transpose(2, 1, 0)[:, [1]])
     np.testing.assert_array_equal(b, (ids == np.arange(5)[:, None, None]).astype(np.float32))
     np.testing.assert_array_equal(c, x[:, :, ::2].transpose(1, 2, 0) + x.max(axis=(1, 2)))
-
-
-def test_explain_shows_kernels_copies_and_what_the_host_runs(tmp_path, capfd):
-    program = tmp_path / "program.py"
-    program.write_text("import numpy as np\nimport penstock as tf\nx = tf.placeholder(tf.float32, [8])\n"
-                       "y = tf.reduce_sum(tf.nn.relu(x) * 2.0, name='total')\n"
-                       "with tf.Session() as session:\n    for _ in range(3):\n        session.run(y, {x: np.ones(8)})\n")
-    assert main(["explain", str(program)]) == 0
-    told = capfd.readouterr().out
-    assert "_CopyIn" in told and "_CopyOut" in told and "Sum" in told
