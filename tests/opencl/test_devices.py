@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.debug.explain import Explainer
 from penstock.opencl.memory import DeviceArray
 from support.plans import nodes_of, regions_of
 
@@ -178,3 +179,16 @@ def test_sizes_that_do_not_fill_a_group():
     np.testing.assert_array_equal(a, x.transpose(2, 1, 0)[:, [1]])
     np.testing.assert_array_equal(b, (ids == np.arange(5)[:, None, None]).astype(np.float32))
     np.testing.assert_array_equal(c, x[:, :, ::2].transpose(1, 2, 0) + x.max(axis=(1, 2)))
+
+
+def test_explain_shows_kernels_copies_and_what_the_host_runs():
+    with Explainer() as explainer, tf.Session() as session:
+        x, shape = tf.placeholder(tf.float32, [8]), tf.placeholder(tf.int32, [2])
+        y = tf.reduce_sum(tf.reshape(tf.nn.relu(x) * 2.0, shape), axis=1)
+        for _ in range(3):
+            np.testing.assert_array_equal(session.run(y, {x: np.ones(8), shape: [2, 4]}), [8, 8])
+    (report,) = explainer.reports()
+    types = {op_type for _, op_type, _ in report.fallbacks}
+    assert {"_CopyIn", "_CopyOut", "Reshape"} <= types
+    assert any("the host runs it for the device" in why for _, _, why in report.fallbacks)
+    assert any("Relu" in kernel.name for kernel in report.kernels)
