@@ -1,7 +1,8 @@
 """The microbenchmark of the OSDI paper: steps per second of ps and worker processes, beside real TensorFlow: `python benchmarks/cluster.py`.
 
 Models without computation (the paper's section 6.2): null (a scalar of every ps is read), scalar, dense (all
-parameters are read and updated) and sparse (32 rows of an embedding), asynchronous and synchronous, 1 to 8 workers; and
+parameters are read and updated) and sparse (32 rows of an embedding; also by a plain ``embedding_lookup`` over its shards, with
+several optimizers), asynchronous and synchronous, 1 to 8 workers; and
 a synchronous one with a straggler, with and without backup workers. The rounds of the two frameworks are interleaved, and
 each number is the best of its rounds. TensorFlow is in the Python that ``--peer`` or PENSTOCK_TF_PYTHON names, or is
 installed once (``peers.py``); ``--peer none`` does without it.
@@ -40,11 +41,14 @@ class Row:
     sync: bool = False
     backup: int = 0
     straggler: float = 0.0  # seconds by which the last worker is late in each step
+    optimizer: str = ""  # of a model that looks rows up; without one they are only read
 
 
 MODELS = [
     Row("null", "null"), Row("scalar", "scalar"), Row("dense 4 MB", "dense", 4_000_000), Row("dense 100 MB", "dense", 100_000_000),
     Row("sparse 64k rows", "sparse", 1 << 16), Row("sparse 1M rows", "sparse", 1 << 20),
+    Row("lookup, read", "lookup", 1 << 20),
+    *(Row(f"lookup, {name}", "lookup", 1 << 20, optimizer=name) for name in ("sgd", "adagrad", "adam", "ftrl")),
 ]
 SYNCHRONOUS = [
     Row("sync scalar", "scalar", sync=True), Row("sync dense 4 MB", "dense", 4_000_000, sync=True), Row("sync sparse", "sparse", 1 << 16, sync=True),
@@ -116,7 +120,7 @@ def tell(workers: list[subprocess.Popen[str]]) -> None:
 def measure(framework: Framework, row: Row, workers: int, seconds: float) -> dict[str, float]:
     """Steps per second and worker, and how long steps took: median and 90th percentile in seconds, over all workers but a straggler."""
     settings = {"ps": 2, "workers": workers, "model": row.model, "size": row.size, "sync": row.sync, "backup": row.backup,
-                "straggler": row.straggler, "seconds": seconds, "warmup": min(1.0, seconds)}
+                "straggler": row.straggler, "optimizer": row.optimizer, "seconds": seconds, "warmup": min(1.0, seconds)}
     with cluster(framework, settings) as processes:
         for process in processes:
             while expect(process).strip() != "ready":

@@ -60,6 +60,17 @@ def sparse(tf, settings, rows):
     return variables, gradients
 
 
+def lookup(tf, settings):
+    """(what to initialise, the step): rows of an embedding by a plain ``embedding_lookup`` over its shards, and an update of them by an optimizer."""
+    ids = tf.random_uniform([ROWS], 0, settings["size"], tf.int32, seed=1)
+    rows = tf.nn.embedding_lookup(shards(tf, settings["ps"], [settings["size"] // settings["ps"], WIDTH]), ids)
+    loss = tf.reduce_sum(rows * 1e-6)
+    optimizers = {"sgd": tf.train.GradientDescentOptimizer, "adagrad": tf.train.AdagradOptimizer, "adam": tf.train.AdamOptimizer,
+                  "ftrl": tf.train.FtrlOptimizer}
+    step = optimizers[settings["optimizer"]](0.01).minimize(loss) if settings["optimizer"] else loss.op
+    return tf.global_variables_initializer(), step
+
+
 def model_of(tf, settings):
     """The variables of the model and a gradient for each."""
     kind, size = settings["model"], settings["size"]
@@ -72,6 +83,8 @@ def model_of(tf, settings):
 
 def asynchronous(tf, settings):
     """(what to initialise, the step, None): each worker updates as it likes."""
+    if settings["model"] == "lookup":
+        return (*lookup(tf, settings), None)
     variables, gradients = model_of(tf, settings)
     if settings["model"] == "null":
         return tf.global_variables_initializer(), tf.add_n(gradients).op, None

@@ -35,7 +35,7 @@ def profile_of(row: Row, workers: int, runs: int = 40) -> JobProfile:
     """The profile of a model of the cluster benchmark."""
     addresses = {"ps": [f"ps-{index}:2222" for index in range(PS)], "worker": [f"worker-{index}:2222" for index in range(workers)]}
     settings = {"ps": PS, "workers": workers, "model": row.model, "size": row.size, "sync": row.sync, "backup": row.backup, "straggler": 0.0,
-                "seconds": 60.0, "warmup": 0.0, "cluster": addresses}
+                "optimizer": row.optimizer, "seconds": 60.0, "warmup": 0.0, "cluster": addresses}
     program = [str(HERE / "cluster_task.py"), "penstock", "worker", "0", json.dumps(settings)]
     return measure_profile(Order(program, PS, workers, "", runs=runs))
 
