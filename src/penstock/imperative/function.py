@@ -33,6 +33,7 @@ from penstock.imperative.tensor import EagerTensor
 from penstock.ops.flow.call_function import CallFunction
 from penstock.ops.flow.control_flow import leaf_of, parts_of
 from penstock.program.ir import functions_of
+from penstock.variables.creators import variable_creator_scope
 
 _numbers = itertools.count()
 _VALUES = (int, float, bool, complex, str, bytes, type(None))
@@ -42,8 +43,9 @@ _LEAVES = {EagerTensor, *_VALUES}  # arguments that have no structure
 class Function:
     """A Python function that is traced: what ``tf.function`` and ``tf.contrib.eager.defun`` return."""
 
-    def __init__(self, python_function: Callable[..., Any], input_signature: Any = None, autograph: bool = True, features: Any = None) -> None:
-        self._function, self._autograph, self._features = python_function, autograph, features
+    def __init__(self, python_function: Callable[..., Any], input_signature: Any = None, autograph: bool = True, features: Any = None,
+                 makes_variables_once: bool = False) -> None:
+        self._function, self._autograph, self._features, self._makes_variables_once = python_function, autograph, features, makes_variables_once
         self._input_signature = None if input_signature is None else tuple(input_signature)
         self._traces: dict[Any, Trace] = {}
         self._methods: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
@@ -60,7 +62,8 @@ class Function:
             return self
         bound = self._methods.get(instance)
         if bound is None:
-            bound = self._methods[instance] = Function(_bind(self._traced, weakref.ref(instance)), self._input_signature, False)
+            bound = self._methods[instance] = Function(_bind(self._traced, weakref.ref(instance)), self._input_signature, False,
+                                                             makes_variables_once=self._makes_variables_once)
         return bound
 
     @functools.cached_property
@@ -95,8 +98,28 @@ class Function:
             key = (len(args) if is_flat else _structure_of((args, kwargs)), tuple([_key_of(leaf) for leaf in leaves]))
         trace = self._traces.get(key)
         if trace is None:
-            trace = self._traces[key] = Trace(self._traced, (args, kwargs), leaves, self._input_signature)
+            trace = self._traces[key] = self._new_trace((args, kwargs), leaves)
         return trace, [part for leaf in leaves if _is_tensor(leaf) for part in parts_of(leaf)]
+
+    def _new_trace(self, arguments: Any, leaves: list[Any]) -> Trace:
+        """Traces the function. Where it has made variables it is traced once more, and must not make them again: so they are made once."""
+        if not self._makes_variables_once:
+            return Trace(self._traced, arguments, leaves, self._input_signature)
+        is_first, made = not self._traces, False
+
+        def note(next_creator: Any, **options: Any) -> Any:
+            nonlocal made
+            if not is_first:
+                raise ValueError("tf.function-decorated function tried to create variables on non-first call.")
+            made = True
+            return next_creator(**options)
+
+        with variable_creator_scope(note):
+            trace = Trace(self._traced, arguments, leaves, self._input_signature)
+            if made:
+                is_first = False
+                trace = Trace(self._traced, arguments, leaves, self._input_signature)
+        return trace
 
     @functools.cached_property
     def _parameters(self) -> list[inspect.Parameter]:
@@ -122,6 +145,8 @@ class Function:
         leaves = nest.flatten(args)
         if kwargs:
             raise ValueError("Cannot define a TensorFlow function from a Python function with keyword arguments when input_signature is provided.")
+        if len(args) > len(self._input_signature):
+            raise TypeError(f"When input_signature is provided, only pass arguments covered by it. Received {len(args)} argument(s).")
         if len(leaves) != len(specs):
             raise ValueError(f"Structure of Python function inputs does not match input_signature: {len(leaves)} arguments for {len(specs)} specs.")
         fitting = [leaf if isinstance(leaf, TensorSpec) else to_tensor(leaf, spec.dtype) for leaf, spec in zip(leaves, specs)]
@@ -174,6 +199,31 @@ class Trace:
     def outputs(self) -> list[Tensor]:
         """The outputs of the graph."""
         return self.graph.outputs
+
+    @property
+    def structured_outputs(self) -> Any:
+        """What the function returned when it was traced: tensors of the graph."""
+        return nest.pack_sequence_as(self._result, self._leaves)
+
+    @property
+    def output_shapes(self) -> Any:
+        """The shapes of the outputs, in the structure of what the function returns."""
+        return nest.map_structure(lambda leaf: leaf.shape if _is_tensor(leaf) else leaf, self.structured_outputs)
+
+    @property
+    def output_dtypes(self) -> Any:
+        """The types of the outputs, in the structure of what the function returns."""
+        return nest.map_structure(lambda leaf: leaf.dtype if _is_tensor(leaf) else leaf, self.structured_outputs)
+
+    @property
+    def captured_inputs(self) -> list[Tensor]:
+        """The values and variables outside of the function that it uses."""
+        return list(self._captured)
+
+    @property
+    def name(self) -> str:
+        """The name of the graph."""
+        return self.graph.name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         graph = default_graph()
@@ -308,7 +358,7 @@ def function(func: Callable[..., Any] | None = None, input_signature: Any = None
              experimental_relax_shapes: bool = False, experimental_compile: bool | None = None) -> Any:
     """``tf.function``: traces a Python function once per signature of its arguments, and calls the graph from then on."""
     def decorate(inner: Callable[..., Any]) -> Function:
-        return Function(inner, input_signature, autograph, experimental_autograph_options)
+        return Function(inner, input_signature, autograph, experimental_autograph_options, makes_variables_once=True)
 
     return decorate if func is None else decorate(func)
 
@@ -316,4 +366,7 @@ def function(func: Callable[..., Any] | None = None, input_signature: Any = None
 def defun(func: Callable[..., Any] | None = None, input_signature: Any = None, autograph: bool = True, experimental_autograph_options: Any = None,
           experimental_relax_shapes: bool = False) -> Any:
     """``tf.contrib.eager.defun``: ``tf.function`` by its older name."""
-    return function(func, input_signature, autograph, experimental_autograph_options)
+    def decorate(inner: Callable[..., Any]) -> Function:
+        return Function(inner, input_signature, autograph, experimental_autograph_options)
+
+    return decorate if func is None else decorate(func)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from penstock.graph.device import DeviceSpec
 from penstock.graph.dtypes import DType
 from penstock.graph.node import Tensor
 from penstock.graph.source import INSIDE
@@ -82,7 +83,10 @@ class EagerTensor(Tensor):
     @property
     def device(self) -> str:
         """The device that holds the value."""
-        return self._edge[0]._device or "/job:localhost/replica:0/task:0/device:CPU:0"
+        spec, named = DeviceSpec.from_string("/job:localhost/replica:0/task:0/device:CPU:0"), self._edge[0]._device
+        if named:
+            spec.merge_from(DeviceSpec.from_string(named))
+        return spec.to_string()
 
     @property
     def backing_device(self) -> str:
@@ -108,7 +112,7 @@ class EagerTensor(Tensor):
     def set_shape(self, shape: Any) -> None:
         """Checks that the shape is compatible with ``shape``."""
         if not self._shape.is_compatible_with(shape):
-            raise ValueError(f"EagerTensor's shape {self._shape} is not compatible with supplied shape {shape}")
+            raise ValueError(f"Tensor's shape {self._shape} is not compatible with supplied shape {shape}")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.array(self._value(), dtype=dtype)
@@ -118,17 +122,23 @@ class EagerTensor(Tensor):
 
     __nonzero__ = __bool__
 
+    def _number(self) -> Any:
+        """The one element; NumPy's error if there are more."""
+        value = np.asarray(self._value())
+        return value.reshape(())[()] if value.size == 1 else value
+
     def __int__(self) -> int:
-        return int(self._value())
+        return int(self._number())
 
     def __float__(self) -> float:
-        return float(self._value())
+        return float(self._number())
 
     def __complex__(self) -> complex:
-        return complex(self._value())
+        return complex(self._number())
 
     def __index__(self) -> int:
-        return np.asarray(self._value()).__index__()
+        value = np.asarray(self._value())
+        return value.__index__() if value.ndim else int(value)
 
     def __len__(self) -> int:
         if not self._shape.extents:

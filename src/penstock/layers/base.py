@@ -26,6 +26,7 @@ from penstock.layers.calls import CallArguments, call_arguments, current_call, e
 from penstock.layers.effects import Effects
 from penstock.layers.input_spec import InputSpec, assert_input_compatibility
 from penstock.layers.masks import Masking, masks_of
+from penstock.layers.module import Module
 from penstock.layers.naming import snake_case, unique_object_name
 from penstock.layers.nodes import Connected, connect, have_histories
 from penstock.layers.tracking import Tracking
@@ -37,7 +38,7 @@ from penstock.ops.constant import identity
 _KEYWORDS = frozenset(["input_shape", "batch_input_shape", "batch_size", "weights", "activity_regularizer", "autocast"])
 
 
-class Layer(Tracking, Weights, Effects, Connected, Masking):
+class Layer(Tracking, Weights, Effects, Connected, Masking, Module):
     """``tf.keras.layers.Layer``: define ``build`` (makes variables), ``call`` (computes), and ``compute_output_shape`` if shapes must be known."""
 
     def __init__(self, trainable: bool = True, name: str | None = None, dtype: Any = None, dynamic: bool = False, **kwargs: Any) -> None:

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from penstock.graph import nest
-from penstock.graph.scopes import get_default_graph, name_scope
+from penstock.graph.graph import default_graph
+from penstock.graph.scopes import name_scope
+from penstock.layers import restoring
 from penstock.variables.variable import Variable
 
 _IDENTIFIER = re.compile(r"^[a-zA-Z_]([a-zA-Z0-9_])*$")
@@ -30,15 +32,20 @@ class Module:
         with name_scope(name) as scope:
             self._scope_name = scope
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if default_graph().imperative and isinstance(value, (Variable, Module, list, dict)):
+            restoring.retry()  # a checkpoint may have its value
+
     @property
     def name(self) -> str:
         """The name that was given, or that of the class."""
         return self._name
 
     @property
-    def name_scope(self) -> Any:
-        """The scope of its operations: a context."""
-        return get_default_graph().name_scope(self._scope_name)
+    def name_scope(self) -> name_scope:
+        """The scope of its operations: a context, with the name of the scope."""
+        return name_scope(self._scope_name)
 
     @property
     def variables(self) -> tuple[Any, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from penstock.graph.graph import default_graph
+from penstock.layers import restoring
 from penstock.variables.variable import Variable
 
 
@@ -42,9 +44,12 @@ class Tracking:
         super().__setattr__(name, value)
         if name in self._untracked or isinstance(getattr(type(self), name, None), property):
             return
-        for item in contained(value):
+        found = list(contained(value))
+        for item in found:
             if isinstance(item, Variable):
                 self._track_variable(item)
+        if found and default_graph().imperative:
+            restoring.retry()
 
     def _track_variable(self, variable: Variable) -> None:
         weights = self.__dict__.get("_trainable_weights"), self.__dict__.get("_non_trainable_weights")

@@ -49,10 +49,43 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
         value = value.numpy()  # type: ignore[attr-defined]
     if isinstance(value, Tensor):
         raise TypeError(f"tf.constant needs a value, not the symbolic {value!r}; use tf.identity or tf.convert_to_tensor")
+    if default_graph().imperative:
+        return _constant(_filled(_own_copy(value, _array(value, dtype)), shape), dtype, name)
     array = _own_copy(value, to_array(value, dtype, None if verify_shape else shape))
     if verify_shape and shape is not None and array.shape != tuple(as_shape(shape).as_list()):
         raise TypeError(f"Expected Tensor's shape: {tuple(as_shape(shape).as_list())}, got {array.shape}.")
     return _constant(array, dtype, name)
+
+
+def _array(value: Any, dtype: DType | None) -> np.ndarray:
+    """The array for a value, with the errors of imperative style."""
+    try:
+        return to_array(value, dtype)
+    except TypeError:
+        if dtype is None or dtype is dtypes.string or isinstance(value, (np.ndarray, list, tuple)):
+            raise
+        raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {_C_NAMES.get(dtype.name, dtype.name)}") from None
+
+
+_C_NAMES = {"float32": "float", "float64": "double"}  # of types, in TensorFlow's messages of imperative style
+
+
+def _filled(array: np.ndarray, shape: Any) -> np.ndarray:
+    """The array in a shape: its elements, or its one element everywhere. TypeError for other numbers of elements."""
+    if shape is None:
+        return array
+    wanted = as_shape(shape)
+    extents = wanted.as_list()
+    if array.size == wanted.num_elements():
+        return array.reshape(extents)  # type: ignore[arg-type]
+    if array.size == 1 and array.dtype != object:
+        return np.full(extents, array.reshape(())[()], array.dtype)  # type: ignore[arg-type]
+    if array.size == 1:
+        filled = np.empty(extents, object)  # type: ignore[arg-type]
+        filled[...] = array.reshape(())[()]
+        return filled
+    raise TypeError(f"Eager execution of tf.constant with unsupported shape (value has {array.size} elements, shape is {wanted} with "
+                    f"{wanted.num_elements()} elements).")
 
 
 def _constant(array: np.ndarray, dtype: DType | None, name: str | None) -> Tensor:

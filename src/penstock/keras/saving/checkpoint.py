@@ -35,6 +35,11 @@ class Checkpoint:
                                  f"dictionary of these), got {value!r} for '{name}'.")
             setattr(self, name, value)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if default_graph().imperative and object_graph.tracked(value) is not None:
+            restoring.retry()
+
     def _checkpoint_children(self) -> Iterator[tuple[str, Any]]:
         for name, value in self.__dict__.items():
             child = None if name == "_save_counter" else object_graph.tracked(value)

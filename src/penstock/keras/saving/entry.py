@@ -6,8 +6,10 @@ from typing import Any
 
 from penstock.checkpoint.checkpoint_state import checkpoint_exists
 from penstock.keras.saving import hdf5, object_graph, saved_model
+from penstock.keras.saving.checkpoint import RestoreStatus
 from penstock.keras.saving.description import to_json as to_json
 from penstock.keras.saving.description import to_yaml as to_yaml
+from penstock.layers import restoring
 
 
 def _may_overwrite(path: str, overwrite: bool) -> bool:
@@ -66,13 +68,22 @@ def save_weights(model: Any, filepath: Any, overwrite: bool = True, save_format:
         object_graph.save(model, os.fspath(filepath))
 
 
+def _load_later(model: Any, path: str) -> RestoreStatus:
+    """Gives a model its weights as it makes them."""
+    status = RestoreStatus(model, path)
+    if not status.restore_more():
+        model.__dict__["_restore_status"] = status  # it lives as long as the model
+        restoring.wait(status)
+    return status
+
+
 def load_weights(model: Any, filepath: Any, by_name: bool = False) -> Any:
     """Loads weights, from what the path leads to."""
     if isinstance(filepath, (str, os.PathLike)) and not hdf5.is_hdf5(filepath) and checkpoint_exists(os.fspath(filepath)):
         if by_name:
             raise NotImplementedError("Weights may only be loaded based on topology into Models when loading TensorFlow-formatted weights (got "
                                       "by_name=True to load_weights).")
-        return object_graph.load(model, os.fspath(filepath))
+        return object_graph.load(model, os.fspath(filepath)) if model.built else _load_later(model, os.fspath(filepath))
     if not model.built:
         raise ValueError("Unable to load weights saved in HDF5 format into a subclassed Model which has not created its variables yet. Call the "
                          "Model first, then load the weights.")

@@ -18,6 +18,7 @@ from penstock.checkpoint.checkpoint_state import update_checkpoint_state
 from penstock.checkpoint.contents import load_checkpoint
 from penstock.keras.optimizers.optimizer import OptimizerV2
 from penstock.layers.base import Layer
+from penstock.layers.module import Module
 from penstock.layers.sessions import assign_values, values_of
 from penstock.platform import logging
 from penstock.train.optimizer import Optimizer
@@ -37,7 +38,7 @@ class _Container:
 
 def tracked(value: Any) -> Any:
     """The object that a checkpoint knows for an attribute's value; None if it knows none."""
-    if isinstance(value, (Variable, Layer, OptimizerV2, Optimizer)) or hasattr(value, "_checkpoint_children"):
+    if isinstance(value, (Variable, Module, OptimizerV2, Optimizer)) or hasattr(value, "_checkpoint_children"):
         return value
     if isinstance(value, (list, tuple, dict)) and value:
         container = _Container(value)
@@ -59,6 +60,8 @@ def children(parent: Any) -> Iterator[tuple[str, Any]]:
         yield from ((name, value) for name, value in sorted(parent._hyper.items()) if isinstance(value, Variable))
     elif isinstance(parent, Layer):
         yield from _layer_children(parent)
+    elif isinstance(parent, Module):
+        yield from ((name, child) for name, value in vars(parent).items() if (child := tracked(value)) is not None)
 
 
 def _layer_children(parent: Any) -> Iterator[tuple[str, Any]]:

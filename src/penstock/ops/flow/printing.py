@@ -11,7 +11,8 @@ from penstock.graph import dtypes as dt
 from penstock.graph.attrs import TYPE, type_list
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import to_tensor
-from penstock.graph.node import Operation, Tensor
+from penstock.graph.graph import default_graph
+from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.ops.common import like
 from penstock.ops.flow.summarize import summarize as summary
@@ -110,7 +111,7 @@ class PrintV2:
 _STREAMS = ("stdout", "stderr", "log(info)", "log(warning)", "log(error)")
 
 
-def print_v2(*inputs: Any, **kwargs: Any) -> Operation:
+def print_v2(*inputs: Any, **kwargs: Any) -> Any:
     """``tf.print``: an operation that writes its inputs (tensors, values, nests of both) to ``output_stream``, standard error if not given."""
     stream, end, summarize, sep, name = (kwargs.pop(key, default) for key, default in (
         ("output_stream", sys.stderr), ("end", "\n"), ("summarize", 3), ("sep", " "), ("name", None)))
@@ -122,7 +123,8 @@ def print_v2(*inputs: Any, **kwargs: Any) -> Operation:
         tensors: list[Tensor] = []
         texts = [_template(value, tensors) for value in inputs]
         text = string_format(sep.join(texts), tensors, _Shown.mark, summarize, name=None if name is None else name + "_format")
-    return PrintV2(text, output_stream=_stream_name(stream), end=end, name=name)
+    printed = PrintV2(text, output_stream=_stream_name(stream), end=end, name=name)
+    return None if default_graph().imperative else printed
 
 
 def _template(value: Any, tensors: list[Tensor]) -> str:
