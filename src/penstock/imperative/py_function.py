@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock.custom_gradient import custom_gradient
+from penstock.errors import OpError
 from penstock.graph import dtypes
 from penstock.graph.convert import to_tensor
 from penstock.graph.graph import default_graph
@@ -14,7 +15,7 @@ from penstock.graph.node import Tensor
 from penstock.imperative.context import ensure_eager_graph
 from penstock.imperative.tape import GradientTape
 from penstock.ops.array.fill import zeros_like
-from penstock.ops.flow.py_func import py_func
+from penstock.ops.flow.py_func import py_func, told
 
 
 def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:
@@ -25,7 +26,13 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: s
     several = isinstance(Tout, (list, tuple))
     types = [dtypes.as_dtype(item) for item in (Tout if several else [Tout])]
     if default_graph().imperative:
-        results = _called(func, [to_tensor(item) for item in inp], types)
+        try:
+            results = _called(func, [to_tensor(item) for item in inp], types)
+        except OpError:
+            raise
+        except Exception as error:
+            kind, message = told(error)
+            raise kind(None, None, message) from error
         return results if several else results[0] if results else None
     tensors = [to_tensor(item) for item in inp]
     if not types or not any(dtype.is_floating for dtype in types):
