@@ -116,3 +116,33 @@ def test_tests_run_in_both_modes():
 
     Test("test_sum").debug()
     assert modes == [False, True]
+
+
+def test_an_argument_that_is_given_twice_has_two_gradients():
+    with imperative():
+        both, x = tfe.gradients_function(tf.multiply), tf.constant(3.0)
+        assert [each.numpy() for each in both(x, x)] == [3.0, 3.0]
+        assert [each.numpy() for each in tfe.defun(lambda a: both(a, a))(x)] == [3.0, 3.0]
+        assert [each.numpy().tolist() for each in both([[2.0]], [[5.0]])] == [[[5.0]], [[2.0]]]
+
+
+def test_metrics_in_a_graph_count_when_they_are_run():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        metric = tfe.metrics.Mean("two words")
+        update, result = metric(tf.constant([1.0, 2.0])), metric.value()
+        sess.run(metric.init_variables())
+        sess.run(update)
+        assert sess.run(result) == 1.5 and metric.variables[0].name == "two_words/numer:0"
+
+
+def test_what_needs_graphs_says_so():
+    with imperative():
+        for call in (lambda: tf.metrics.mean([1.0]), lambda: tf.train.string_input_producer(["a"]), tf.summary.merge_all, tf.add_check_numerics_ops):
+            with pytest.raises(RuntimeError, match="eager execution"):
+                call()
+        v = tf.Variable(2.0, use_resource=True)
+        average = tf.train.ExponentialMovingAverage(0.5)
+        average.apply([v])
+        v.assign(4.0)
+        average.apply([v])
+        assert average.average(v).numpy() == 3.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 import pytest
 
 import penstock as tf
+from support.imperative import imperative
 
 
 class Pair(tf.Module):

@@ -4,6 +4,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 
 from penstock.contrib.eager.modes import list_devices, num_gpus
+from penstock.graph.graph import default_graph
 from penstock.graph.scopes import device
 from penstock.imperative.context import SYNC, executing_eagerly
 
@@ -32,6 +33,12 @@ class EagerContext:
     def device(self, name: str) -> AbstractContextManager[None]:
         """``tf.device``."""
         return device(name)
+
+    @property
+    def device_name(self) -> str | None:
+        """The device that ``tf.device`` asks for here; None if there is no such block."""
+        devices = [name for name in default_graph()._state.devices if isinstance(name, str)]
+        return devices[-1] if devices else None
 
     @property
     def execution_mode(self) -> int:

@@ -89,6 +89,8 @@ def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tens
 
 def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
     """``tf.summary.merge_all``: all summaries of the graph as one; None if there are none."""
+    if default_graph().imperative:
+        raise RuntimeError("Merging tf.summary.* ops is not compatible with eager execution. Use tf.contrib.summary instead.")
     summaries = default_graph().get_collection(key, scope)
     return merge(summaries, name=name) if summaries else None
 

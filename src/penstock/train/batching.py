@@ -13,6 +13,7 @@ from typing import Any
 from penstock.graph import dtypes as dt
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, as_shape
@@ -25,6 +26,7 @@ from penstock.ops.math.elementwise import maximum
 from penstock.ops.queues.queue_classes import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
 from penstock.summary import summary
 from penstock.train.batching_sparse import SparseStore
+from penstock.train.input import QUEUES_NEED_GRAPHS
 from penstock.train.queue_runner import QueueRunner, add_queue_runner
 
 # --- the parts of a pipeline -----------------------------------------------------------------------------------------
@@ -130,6 +132,8 @@ def in_form_of(like: Any, tensors: list[Any]) -> Any:
 
 def _batch(lists: list[list[Any]], like: Any, default_name: str, keep_input: Any, batch_size: Any, threads: int, capacity: int, enqueue_many: bool,
            shapes: Any, dynamic_pad: bool, smaller: bool, shared_name: str | None, name: str | None) -> Any:
+    if default_graph().imperative:
+        raise ValueError(QUEUES_NEED_GRAPHS)
     with name_scope(name, default_name, _scope_values(lists, keep_input)) as scope:
         kind = PaddingFIFOQueue if dynamic_pad else FIFOQueue
         queue, store = _pipeline(lists, keep_input, enqueue_many, shapes, threads,

@@ -5,6 +5,7 @@ from typing import Any
 
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import control_dependencies, name_scope
@@ -43,10 +44,16 @@ def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = 
             return identity(tensor, name=scope)
 
 
+QUEUES_NEED_GRAPHS = ("Input pipelines based on Queues are not supported when eager execution is enabled. Please use tf.data to ingest data into "
+                      "your model instead.")
+
+
 def input_producer(input_tensor: Any, element_shape: Any = None, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None,
                    capacity: int = 32, shared_name: str | None = None, summary_name: str | None = None, name: str | None = None,
                    cancel_op: Any = None) -> QueueBase:
     """``tf.train.input_producer``: a queue of the rows of ``input_tensor``, epoch after epoch; a queue runner fills it."""
+    if default_graph().imperative:
+        raise RuntimeError(QUEUES_NEED_GRAPHS)
     with name_scope(name, "input_producer", [input_tensor]) as scope:
         input_tensor = to_tensor(input_tensor, name="input_tensor")
         element_shape = input_tensor.shape[1:].merge_with(element_shape)

@@ -128,7 +128,7 @@ def op_list_to_dict(op_list: Iterable[Any]) -> dict[str, Any]:
 
 
 def _add(saveables: dict[str, Any], name: str, item: Any) -> None:
-    if name in saveables:
+    if name in saveables and saveables[name] is not item:
         raise ValueError(f"At least two variables have the same name: {name}")
     saveables[name] = item
 

@@ -165,6 +165,8 @@ class ResourceVariable(Variable):
 
     def initialized_value(self) -> Tensor:
         """Its value, or its initial value as long as it has none."""
+        if self._handle.imperative:
+            return self.value()
         with init_scope():
             return ResourceInitializedValue(self._handle, self._initial_value, name="InitializedValue")
 

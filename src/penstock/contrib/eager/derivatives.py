@@ -35,7 +35,7 @@ def make_vjp(f: Callable[..., Any], params: Sequence[Any] | None = None, persist
 
     @functools.wraps(f)
     def decorated(*args: Any) -> Any:
-        tensors = _distinct([nest.map_structure(to_tensor, arg) for arg in args])
+        tensors = _distinct([to_tensor(arg) if chosen is None or index in chosen else arg for index, arg in enumerate(args)])
         sources = tensors if chosen is None else [tensors[index] for index in chosen]
         with GradientTape(persistent=persistent) as tape:
             tape.watch(sources)
@@ -53,15 +53,8 @@ def make_vjp(f: Callable[..., Any], params: Sequence[Any] | None = None, persist
 
 def _distinct(arguments: list[Any]) -> list[Any]:
     """The arguments, each with tensors of its own: one that is given twice has two gradients."""
-    seen: set[int] = set()
-
-    def own(tensor: Tensor) -> Tensor:
-        if id(tensor) in seen:
-            return identity(tensor)
-        seen.add(id(tensor))
-        return tensor
-
-    return [nest.map_structure(own, argument) for argument in arguments]
+    ids = [id(argument) for argument in arguments if isinstance(argument, Tensor)]
+    return [identity(argument) if ids.count(id(argument)) > 1 else argument for argument in arguments]
 
 
 def gradients_function(f: Callable[..., Any], params: Sequence[Any] | None = None) -> Callable[..., Any]:

@@ -8,6 +8,7 @@ from typing import Any
 from penstock.errors import InvalidArgumentError
 from penstock.graph import dtypes
 from penstock.graph.convert import to_tensor
+from penstock.graph.effects import after_effects
 from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.scopes import name_scope
@@ -31,7 +32,8 @@ class Metric:
         self._built, self._global = False, use_global_variables
         self._vars: list[Any] = []
         self._first: list[Any] = []  # what gives each variable its first value
-        if not re.match(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$", self._name):
+        self._scope = self._name.replace(" ", "_")
+        if not re.match(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$", self._scope):
             raise ValueError(f"Metric name '{self._name}' is not a valid name.")
 
     @property
@@ -45,13 +47,21 @@ class Metric:
         return self._vars
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Takes values into account; returns them."""
+        """Takes values into account; returns them. In a graph they are taken into account when what it returns is run."""
         if not self._built:
-            with variable_scope(self._name, use_resource=True, reuse=False):
+            with variable_scope(self._scope, use_resource=True, reuse=False):
                 self.build(*args, **kwargs)
                 self._built = True
-        with name_scope(self._name):
-            return self.call(*args, **kwargs)
+        graph = default_graph()
+        with name_scope(self._scope):
+            if graph.imperative:
+                return self.call(*args, **kwargs)
+            first = len(graph._ops)
+            return after_effects(graph, first, self.call(*args, **kwargs))
+
+    def value(self) -> Any:
+        """The result, in a graph; in imperative style the function that gives it."""
+        return self.result if default_graph().imperative else self.result()
 
     def build(self, *args: Any, **kwargs: Any) -> None:
         """Makes the variables, at the first call."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from penstock.graph import dtypes
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import add_to_collections, control_dependencies
@@ -27,6 +28,8 @@ Metric = tuple[Any, Any]  # the value, and the op that adds a batch and returns 
 
 def metric_variable(shape: Any, dtype: Any, validate_shape: bool = True, name: str | None = None) -> Any:
     """A variable of zeros that is local and belongs to a metric."""
+    if default_graph().imperative:
+        raise RuntimeError("tf.metrics is not supported when eager execution is enabled: use tf.contrib.eager.metrics or tf.keras.metrics.")
     return creators.create(initial_value=lambda: zeros(shape, dtype), trainable=False, validate_shape=validate_shape, name=name,
                            collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES],
                            synchronization=VariableSynchronization.ON_READ, aggregation=VariableAggregation.SUM)

@@ -147,6 +147,9 @@ def verify_tensor_all_finite(t: Any = None, msg: str | None = None, name: str | 
 
 def add_check_numerics_ops() -> Operation:
     """``tf.add_check_numerics_ops``: an operation that checks every float tensor of the graph for NaN and infinity."""
+    if default_graph().imperative:
+        raise RuntimeError("add_check_numerics_ops() is not compatible with eager execution. To check for Inf's and NaN's under eager execution, "
+                           "call tfe.seterr(inf_or_nan='raise') once before executing the checked operations.")
     checks: list[Tensor] = []
     for op in default_graph().get_operations():
         if op.definition.type in _CONTROL_FLOW:
