@@ -43,3 +43,27 @@ def test_names():
     assert inner().op.name == "inner_1/out_1"
     with pytest.raises(ValueError, match="not a valid module name"):
         Pair("a b")
+
+
+@pytest.mark.process
+def test_layers_are_modules():
+    with imperative():
+        pair = Pair()
+        pair.dense = tf.keras.layers.Dense(1)
+        pair.dense(tf.ones([1, 2]))
+        assert pair.dense in pair.submodules and pair.dense.submodules == ()
+        assert [variable.shape.as_list() for variable in pair.variables] == [[], [], [], [2, 1], [1]]
+
+
+@pytest.mark.process
+def test_a_checkpoint_finds_what_is_set_later(tmp_path):
+    with imperative():
+        saved = Inner()
+        saved.w.assign(7.0)
+        path = tf.train.Checkpoint(module=saved).save(str(tmp_path / "model"))
+        root = tf.train.Checkpoint()
+        status = root.restore(path)
+        root.module = tf.Module()
+        root.module.w = tf.Variable(0.0, use_resource=True)
+        assert root.module.w.numpy() == 7.0
+        status.assert_consumed()
