@@ -141,6 +141,16 @@ def test_listed_names_exist(origin):
     assert resolve(origin) is not None
 
 
+def test_switch_and_merge_of_control_flow_ops():
+    run("""
+        import tensorflow as tf
+        from tensorflow.python.ops import control_flow_ops
+        off, on = control_flow_ops.switch(tf.constant(5), tf.constant(True))
+        with tf.Session() as session:
+            assert session.run(control_flow_ops.merge([off * 10, on * 100])[0]) == 500
+    """)
+
+
 def test_the_registry_of_ops_as_protos():
     from penstock.api.inside import get_registered_ops
     found = get_registered_ops()

@@ -249,6 +249,7 @@ MODULES = {
 
 # Single names: "module:name", as in the tables of the namespaces.
 NAMES = {
+    "ops.control_flow_ops": {"merge": "penstock.ops.flow.primitives:Merge", "switch": "penstock.ops.flow.primitives:Switch"},
     "framework.ops": {
         "internal_convert_to_tensor": "penstock.graph.convert:convert_to_tensor",
         "NullContextmanager": "contextlib:nullcontext",

@@ -22,7 +22,7 @@ from penstock.estimator.training_loop import device_setter, train_spec
 from penstock.estimator.warm_start_settings import WarmStartSettings, apply_settings, as_settings
 from penstock.graph.graph import Graph
 from penstock.graph.keys import GraphKeys
-from penstock.graph.scopes import device
+from penstock.graph.scopes import device, get_default_graph
 from penstock.graph.seeds import set_random_seed
 from penstock.platform import logging
 from penstock.platform.inspection import fn_args, has_kwargs
@@ -139,8 +139,7 @@ class Estimator:
             return self._train_replicas(strategy, input_fn, hooks, listeners, steps, max_steps)
         with Graph().as_default() as graph, graph.device(self._device_fn):
             set_random_seed(self._config.tf_random_seed)
-            create_global_step(graph)
-            global_step_read("Estimator", graph)
+            self._create_global_step(graph)
             features, labels, input_hooks = features_and_labels(self.call_input_fn(input_fn, ModeKeys.TRAIN))
             spec = self._call_model_fn(features, labels, ModeKeys.TRAIN, self.config)
             apply_settings(self._warm_start_settings)
@@ -152,8 +151,7 @@ class Estimator:
         """Trains a model per replica of the strategy; each gets batches of its own."""
         with Graph().as_default() as graph, strategy.scope(), strategy.scaling_losses():
             set_random_seed(self._config.tf_random_seed)
-            create_global_step(graph)
-            global_step_read("Estimator", graph)
+            self._create_global_step(graph)
             iterator = strategy.make_input_fn_iterator(lambda context: call_with(
                 input_fn, mode=ModeKeys.TRAIN, params=self.params_for(ModeKeys.TRAIN), config=self.config, input_context=context))
             specs: list[EstimatorSpec] = []
@@ -184,7 +182,7 @@ class Estimator:
     def build_evaluation(self, input_fn: Callable[..., Any], hooks: list[SessionRunHook], path: str | None) -> Evaluation:
         """Builds an evaluation in the default graph; one without the ``path`` of a checkpoint may be warm-started."""
         set_random_seed(self._config.tf_random_seed)
-        create_global_step()
+        self._create_global_step(get_default_graph(), read=False)
         features, labels, input_hooks = features_and_labels(self.call_input_fn(input_fn, ModeKeys.EVAL))
         spec = self._call_model_fn(features, labels, ModeKeys.EVAL, self.config)
         values, update_op = metric_ops(spec.eval_metric_ops, spec.loss)
@@ -200,7 +198,7 @@ class Estimator:
         path = self._checkpoint_or_initialization(checkpoint_path, "predict")
         with Graph().as_default() as graph, graph.device(self._device_fn):
             set_random_seed(self._config.tf_random_seed)
-            create_global_step(graph)
+            self._create_global_step(graph, read=False)
             features, input_hooks = features_alone(self.call_input_fn(input_fn, ModeKeys.PREDICT))
             spec = self._call_model_fn(features, None, ModeKeys.PREDICT, self.config)
             if not path:
@@ -240,6 +238,12 @@ class Estimator:
                                              checkpoint_path: str | None = None) -> bytes:
         """A SavedModel with a graph for each mode that has an input receiver function."""
         return export_all(self, export_dir_base, input_receiver_fn_map, assets_extra, as_text, checkpoint_path, True)
+
+    def _create_global_step(self, graph: Graph, read: bool = True) -> None:
+        """Adds the global step to a graph, with the read of it that training loops use."""
+        create_global_step(graph)
+        if read:
+            global_step_read("Estimator", graph)
 
     # --- the model function ------------------------------------------------------------------------------------------
 

@@ -16,17 +16,17 @@ from penstock.estimator.mode_keys import ModeKeys
 from penstock.estimator.spec import EstimatorSpec
 from penstock.graph.graph import Graph
 from penstock.graph.keys import GraphKeys
-from penstock.graph.scopes import get_collection
+from penstock.graph.scopes import add_to_collection, get_collection
 from penstock.graph.seeds import set_random_seed
 from penstock.platform import logging
 from penstock.saved_model.builder import SavedModelBuilder
+from penstock.saved_model.constants import TRAIN_OP_KEY
 from penstock.saved_model.tag_constants import SERVING, TRAINING
 from penstock.session.session import Session
-from penstock.train.global_step import create_global_step
 from penstock.train.saver import Saver
 from penstock.train.scaffold import Scaffold
 
-_TAGS = {ModeKeys.PREDICT: [SERVING], ModeKeys.TRAIN: [TRAINING], ModeKeys.EVAL: ["eval"]}
+TAGS = {ModeKeys.PREDICT: [SERVING], ModeKeys.TRAIN: [TRAINING], ModeKeys.EVAL: ["eval"]}
 _ATTEMPTS = 10
 
 
@@ -64,7 +64,7 @@ def _signatures(receiver: Any, spec: EstimatorSpec, mode: str) -> dict[str, Any]
 def _add_mode(estimator: Any, builder: SavedModelBuilder, mode: str, receiver_fn: Callable[[], Any], path: str, first: bool, strip: bool,
               signatures_of: Callable[..., dict[str, Any]]) -> None:
     with Graph().as_default() as graph:
-        create_global_step(graph)
+        estimator._create_global_step(graph, read=False)
         set_random_seed(estimator.config.tf_random_seed)
         receiver = receiver_fn()
         spec = estimator._call_model_fn(receiver.features, getattr(receiver, "labels", None), mode, estimator.config)
@@ -73,8 +73,10 @@ def _add_mode(estimator: Any, builder: SavedModelBuilder, mode: str, receiver_fn
             local_init = spec.scaffold.local_init_op
             local_init = Scaffold.default_local_init_op() if local_init is None else local_init
             saver = spec.scaffold.saver or Saver(sharded=True)
+            if mode == ModeKeys.TRAIN and spec.train_op is not None:
+                add_to_collection(TRAIN_OP_KEY, spec.train_op)  # SavedModelEstimator trains by it
             _restore(saver, session, path, mode)
-            arguments = {"tags": _TAGS[mode], "signature_def_map": signatures, "assets_collection": get_collection(GraphKeys.ASSET_FILEPATHS),
+            arguments = {"tags": TAGS[mode], "signature_def_map": signatures, "assets_collection": get_collection(GraphKeys.ASSET_FILEPATHS),
                          "main_op": local_init, "saver": saver, "strip_default_attrs": strip}
             if first:
                 builder.add_meta_graph_and_variables(session, **arguments)

@@ -21,7 +21,7 @@ from penstock.train.session_run_hook import SessionRunArgs, SessionRunHook
 from penstock.variables.assign import assign_add
 
 
-class _BeginningHook(SessionRunHook):
+class InitializeClustersHook(SessionRunHook):
     """Lets the chief choose the clusters; the others wait for that."""
 
     def __init__(self, init_op: Any, initialized: Any, is_chief: bool) -> None:
@@ -69,7 +69,7 @@ def kmeans_model(points: Any, is_chief: bool, relative_tolerance: float | None, 
     distances, indices, losses, initialized, init_op, train = clustering.KMeans(points, *arguments).training_graph()
     loss = reduce_sum(losses, name=loss_name)
     summary.scalar("loss/raw", loss)
-    hooks: list[SessionRunHook] = [_BeginningHook(init_op, initialized, is_chief)]
+    hooks: list[SessionRunHook] = [InitializeClustersHook(init_op, initialized, is_chief)]
     if relative_tolerance is not None:
         hooks.append(_ToleranceHook(loss, relative_tolerance))
     return KMeansModel(distances[0], indices[0], loss, with_dependencies([train, assign_add(get_global_step(), 1)], loss), hooks)

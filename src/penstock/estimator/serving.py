@@ -4,8 +4,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from penstock.estimator.input_results import features_and_labels
 from penstock.graph import dtypes
 from penstock.graph.composite import SparseTensor
+from penstock.graph.graph import Graph
 from penstock.graph.node import Tensor
 from penstock.ops.constant import placeholder, placeholder_with_default
 from penstock.ops.text.parsing import parse_example
@@ -101,6 +103,13 @@ def build_raw_supervised_input_receiver_fn(features: Any, labels: Any, default_b
         return SupervisedInputReceiver(dict(given) if isinstance(features, dict) else given["input"],
                                        dict(wanted) if isinstance(labels, dict) else wanted["label"], {**given, **wanted})
     return supervised_input_receiver_fn
+
+
+def build_supervised_input_receiver_fn_from_input_fn(input_fn: Callable[..., Any], **input_fn_args: Any) -> Callable[[], Any]:
+    """``tf.contrib.estimator.build_supervised_input_receiver_fn_from_input_fn``: placeholders like what an input function returns."""
+    with Graph().as_default():
+        features, labels, _ = features_and_labels(input_fn(**input_fn_args))
+    return build_raw_supervised_input_receiver_fn(features, labels)
 
 
 def _placeholders(tensors: dict[str, Any], batch_size: int | None) -> dict[str, Any]:

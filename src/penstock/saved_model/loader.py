@@ -87,9 +87,9 @@ class SavedModelLoader:
     def run_init_ops(self, sess: Any, tags: Iterable[str], import_scope: str | None = None) -> None:
         """Runs what the graph wants to be run first; constants with the paths of assets are given those of the copies in the folder."""
         definition = self.get_meta_graph_def_from_tags(tags)
-        init_op = _init_op(definition, sess.graph, import_scope)
-        if init_op is not None:
-            sess.run(init_op, _asset_feeds(definition, self._export_dir, import_scope))
+        first = init_op(definition, sess.graph, import_scope)
+        if first is not None:
+            sess.run(first, _asset_feeds(definition, self._export_dir, import_scope))
 
     def load(self, sess: Any, tags: Iterable[str], import_scope: str | None = None, **saver_kwargs: Any) -> MetaGraphDef:
         """All of it."""
@@ -104,7 +104,7 @@ def load(sess: Any, tags: Iterable[str], export_dir: str, import_scope: str | No
     return SavedModelLoader(export_dir).load(sess, tags, import_scope, **saver_kwargs)
 
 
-def _init_op(definition: MetaGraphDef, graph: Graph, import_scope: str | None) -> Any:
+def init_op(definition: MetaGraphDef, graph: Graph, import_scope: str | None) -> Any:
     """The operation to run first, or None."""
     if _INIT_OP_SIGNATURE_KEY in definition.signature_def:
         name = definition.signature_def[_INIT_OP_SIGNATURE_KEY].outputs[_INIT_OP_SIGNATURE_KEY].name

@@ -44,6 +44,44 @@ def graphs(tf, np):
     yield "unknown distance", case(distance_metric="guess")
 
 
+def mixtures(tf, np):
+    points = _points(np)
+
+    def case(shards=1, **more):
+        def build():
+            with tf.Graph().as_default():
+                settings = dict({"initial_clusters": points[:3].tolist(), "num_clusters": 3, "random_seed": 3}, **more)
+                loss, scores, assignments, train_op, init_op, initialized = tf.contrib.factorization.gmm(
+                    [tf.constant(part) for part in np.split(points, shards)], **settings)
+                names = sorted(variable.name for variable in tf.global_variables())
+                with tf.Session() as session:
+                    session.run(tf.global_variables_initializer())
+                    before = session.run(initialized)
+                    session.run(init_op)
+                    first = session.run([loss, scores] + assignments[0])
+                    for _ in range(4):
+                        session.run(train_op)
+                    last = session.run([loss, initialized] + sorted(tf.global_variables(), key=lambda variable: variable.name))
+            return [tf.constant(each, name="found") for each in [names, before] + first + last]
+        return build
+    yield "mixture", case()
+    yield "mixture diagonal", case(covariance_type="diag")
+    yield "mixture at random", case(initial_clusters="random")
+    yield "mixture of shards", case(shards=2)
+    yield "mixture of means and covariances", case(params="mc")  # in TensorFlow, means move only if covariances do
+    yield "mixture of weights and covariances", case(params="wc", covariance_type="diag")
+    yield "mixture of nothing", case(covariance_type="round")
+
+    def estimator():
+        import tempfile
+        model = tf.contrib.factorization.GMM(3, tempfile.mkdtemp(), initial_clusters=points[:3].tolist())
+        model.fit(input_fn=lambda: (tf.constant(points), None), steps=5)
+        assigned = list(model.predict_assignments(input_fn=lambda: tf.data.Dataset.from_tensors(points).make_one_shot_iterator().get_next()))
+        found = [assigned, model.weights(), model.clusters(), model.covariances(), sorted(model.get_variable_names())]
+        return [tf.constant(each, name="found") for each in found]
+    yield "mixture estimator", estimator
+
+
 def estimators(tf, np):
     def case(**more):
         def build():
@@ -62,6 +100,6 @@ def estimators(tf, np):
 
 
 def cases(tf, np):
-    for part in (graphs, estimators):
+    for part in (graphs, mixtures, estimators):
         for name, case in part(tf, np):
             yield part.__name__ + " " + name, case

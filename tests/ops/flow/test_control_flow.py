@@ -264,3 +264,15 @@ def test_the_body_of_a_loop_may_end_in_an_assignment():
         count, last = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, tf.assign_add(variable, x)), [0, 1.0])
         session.run(tf.global_variables_initializer())
         assert session.run([count, last * 1.0]) == [3, 8.0]
+
+
+@pytest.mark.parametrize("read", [lambda v: v, lambda v: v.value(), tf.identity, lambda v: v.read_value()])
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_a_variable_may_be_the_condition(read, use_resource):
+    flag = tf.Variable(False, use_resource=use_resource)
+    chosen = tf.cond(read(flag), lambda: tf.constant("yes"), lambda: tf.constant("no"))
+    with tf.Session() as session:
+        session.run(flag.initializer)
+        assert [session.run(chosen) for _ in range(3)] == [b"no"] * 3
+        session.run(flag.assign(True))
+        assert session.run(chosen) == b"yes"

@@ -15,15 +15,13 @@ TABLE: dict[str, str] = {
     f"{HERE}.canned.rnn": "RNNClassifier RNNEstimator",
     f"{HERE}.trees.estimators": "boosted_trees_classifier_train_in_memory boosted_trees_regressor_train_in_memory",
     f"{HERE}.exporting": "export_all_saved_models export_saved_model_for_mode",
-    f"{HERE}.serving": "build_raw_supervised_input_receiver_fn",
+    f"{HERE}.saved_model_estimator": "SavedModelEstimator",
+    f"{HERE}.replicate_model_fn": "TowerOptimizer replicate_model_fn",
+    f"{HERE}.serving": "build_raw_supervised_input_receiver_fn build_supervised_input_receiver_fn_from_input_fn",
     # Canned estimators that take a head were here first.
     f"{HERE}.canned.baseline": "BaselineEstimator",
     f"{HERE}.canned.dnn": "DNNEstimator",
     f"{HERE}.canned.linear": "LinearEstimator",
     f"{HERE}.canned.combined": "DNNLinearCombinedEstimator",
 }
-MISSING = (
-    "DNNClassifierWithLayerAnnotations DNNRegressorWithLayerAnnotations SavedModelEstimator TowerOptimizer "
-    "build_supervised_input_receiver_fn_from_input_fn replicate_model_fn"
-)
-publish(__name__, TABLE, missing=MISSING)
+publish(__name__, TABLE, missing="DNNClassifierWithLayerAnnotations DNNRegressorWithLayerAnnotations")

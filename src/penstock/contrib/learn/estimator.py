@@ -224,6 +224,9 @@ class BaseEstimator(SklearnInterface, Evaluable, Trainable):
         path = self._trained_checkpoint()
         return self._predictions(path, input_fn, outputs, whole_batches, from_arrays)
 
+    def _create_global_step(self, graph: Graph, read: bool = True) -> None:
+        create_global_step(graph)
+
     def _predictions(self, path: str, input_fn: InputFn, outputs: Any, whole_batches: bool, from_arrays: bool) -> Iterator[Any]:
         with Graph().as_default() as graph:
             set_random_seed(self._config.tf_random_seed)

@@ -55,8 +55,8 @@ def _check_signature(function: FuncGraph, what: str, inputs: Any, outputs: Any) 
 
 
 def is_true(value: Any) -> bool:
-    """A condition: a bool, a number that is not zero, a string that is not empty, or an array with elements."""
-    array = np.asarray(value)
+    """A condition: a bool, a number that is not zero, a string that is not empty, or an array with elements; perhaps that of a variable."""
+    array = np.asarray(dereference(value))
     return bool(array.size) if array.ndim else bool(array[()])
 
 
