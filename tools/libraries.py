@@ -32,6 +32,7 @@ LIBRARIES: dict[str, tuple[str, str, str, bool]] = {
     "stable_baselines": ("stable-baselines==2.10.2 gym==0.12.5", "cloudpickle joblib matplotlib pandas opencv-python-headless requests six",
                          "stable_baselines_ppo.py", False),
     "tensorrec": ("tensorrec==0.26.2", "six", "tensorrec_recommender.py", False),
+    "tfp": ("tensorflow-probability==0.8.0", "six decorator cloudpickle gast==0.2.2", "tfp_monte_carlo.py", False),
     "tflearn": ("tflearn==0.3.2", "six", "tflearn_classifier.py", False),
 }
 

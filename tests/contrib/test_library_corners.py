@@ -199,3 +199,26 @@ def test_affine_bijectors_that_are_told_their_event_as_up_to_1_6():
         affine(scale_diag=[1.0], event_ndims=0)
     with pytest.raises(ValueError, match="was not 0 or 1"):
         affine(event_ndims=2)
+
+
+@pytest.mark.parametrize(("shards", "index"), [(0, 0), (-2, 1), (2, -1), (2, 2)])
+def test_shards_that_are_not_there_are_refused_at_once(shards, index):
+    for error in (ValueError, tf.errors.InvalidArgumentError):
+        with pytest.raises(error, match="must be >="):
+            tf.data.Dataset.range(10).shard(shards, index)
+
+
+def test_weights_of_a_recurrent_layer_are_those_of_its_cell():
+    layer = tf.keras.layers.GRU(3, kernel_constraint="nonneg")
+    layer.build((None, None, 2))
+    assert layer.kernel is layer.cell.kernel
+    assert layer.bias is layer.cell.bias
+    model = tf.keras.Sequential([layer])
+    assert model.model is model
+
+
+def test_mel_weights_in_half_precision():
+    with tf.Session() as session:
+        weights = session.run(tf.signal.linear_to_mel_weight_matrix(dtype=tf.float16))
+    assert weights.dtype == np.float16
+    assert weights.max() <= 1

@@ -12,6 +12,7 @@ from penstock.data.iterator import EagerIterator, Iterator
 from penstock.data.padding import padded_batch
 from penstock.data.seed_tensors import seed_tensors
 from penstock.data.traced_function import TracedFunction, copy_into_function
+from penstock.errors import InvalidArgumentError
 from penstock.graph import dtypes as dt
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import to_tensor
@@ -38,6 +39,10 @@ _names = itertools.count()
 def int64(value: Any, name: str) -> Tensor:
     """A number as an input of a dataset op."""
     return to_tensor(value, dt.int64, name=name)
+
+
+class UnfitShard(InvalidArgumentError, ValueError):
+    """A shard that there is not. Up to TensorFlow 1.8 it was a ValueError."""
 
 
 class Dataset(structure.Structured):
@@ -242,6 +247,10 @@ class Dataset(structure.Structured):
 
     def shard(self, num_shards: Any, index: Any) -> Dataset:
         """Every ``num_shards``-th element, from number ``index`` on: one worker's part."""
+        if isinstance(num_shards, int) and num_shards < 1:
+            raise UnfitShard(None, None, f"num_shards must be >= 1; got {num_shards}")
+        if isinstance(index, int) and (index < 0 or (isinstance(num_shards, int) and index >= num_shards)):
+            raise UnfitShard(None, None, f"index must be >= 0 and < num_shards; got index {index} of {num_shards}")
         return self._derive(dataset_order.ShardDataset, int64(num_shards, "num_shards"), int64(index, "index"))
 
     def prefetch(self, buffer_size: Any) -> Dataset:

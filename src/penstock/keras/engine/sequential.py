@@ -27,6 +27,11 @@ class Sequential(Model):
             self.add(layer)
 
     @property
+    def model(self) -> Sequential:
+        """The model itself, which Keras once kept inside of this one."""
+        return self
+
+    @property
     def layers(self) -> list[Any]:
         """The layers, without that of the input."""
         layers = list(self._layers)

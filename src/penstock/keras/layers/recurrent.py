@@ -17,7 +17,8 @@ class CellRNN(RNN):
 
     cell_attributes: tuple[str, ...] = ("units", "activation", "use_bias", "kernel_initializer", "recurrent_initializer", "bias_initializer",
                                         "kernel_regularizer", "recurrent_regularizer", "bias_regularizer", "kernel_constraint",
-                                        "recurrent_constraint", "bias_constraint", "dropout", "recurrent_dropout")
+                                        "recurrent_constraint", "bias_constraint", "dropout", "recurrent_dropout", "kernel", "recurrent_kernel",
+                                        "bias")
 
     def __init__(self, cell: Any, activity_regularizer: Any = None, **kwargs: Any) -> None:
         super().__init__(cell, **kwargs)

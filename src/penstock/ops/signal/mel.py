@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.graph.convert import to_tensor
-from penstock.graph.dtypes import float32
+from penstock.graph.dtypes import float16, float32
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.static import constant_value
@@ -42,6 +42,13 @@ def _check(num_mel_bins: int, sample_rate: Any, lower_edge_hertz: float, upper_e
         raise ValueError(f"dtype must be a floating point type. Got: {dtype}")
 
 
+def _linspace(start: Any, stop: Any, count: Any) -> Tensor:
+    """``tf.linspace``, which has no half precision: that is computed in single precision."""
+    if start.dtype.base_dtype != float16:
+        return linspace(start, stop, count)
+    return cast(linspace(cast(start, float32), cast(stop, float32), count), float16)
+
+
 def linear_to_mel_weight_matrix(num_mel_bins: int = 20, num_spectrogram_bins: int = 129, sample_rate: Any = 8000,
                                 lower_edge_hertz: float = 125.0, upper_edge_hertz: float = 3800.0, dtype: Any = float32,
                                 name: str | None = None) -> Tensor:
@@ -56,9 +63,9 @@ def linear_to_mel_weight_matrix(num_mel_bins: int = 20, num_spectrogram_bins: in
         lower = to_tensor(lower_edge_hertz, dtype, name="lower_edge_hertz")
         upper = to_tensor(upper_edge_hertz, dtype, name="upper_edge_hertz")
         zero = to_tensor(0.0, dtype)
-        frequencies = linspace(zero, rate / 2.0, num_spectrogram_bins)[1:]  # 0 Hz belongs to no triangle
+        frequencies = _linspace(zero, rate / 2.0, num_spectrogram_bins)[1:]  # 0 Hz belongs to no triangle
         mels = expand_dims(_hertz_to_mel(frequencies), 1)
-        edges = frame(linspace(_hertz_to_mel(lower), _hertz_to_mel(upper), num_mel_bins + 2), frame_length=3, frame_step=1)
+        edges = frame(_linspace(_hertz_to_mel(lower), _hertz_to_mel(upper), num_mel_bins + 2), frame_length=3, frame_step=1)
         left, centre, right = (reshape(each, [1, num_mel_bins]) for each in split(edges, 3, axis=1))
         rising, falling = (mels - left) / (centre - left), (right - mels) / (right - centre)
         return pad(maximum(zero, minimum(rising, falling)), [[1, 0], [0, 0]], name=scope)
