@@ -72,8 +72,6 @@ PARTS = [
     Part("export: objects", "all targets, built only", tests("tests/export/test_targets.py", "-k", "objects")),
     Part("export: aarch64", "qemu-aarch64", tests("tests/export/test_targets.py", "-k", "aarch64_by"),
          [package("ziglang", _EXPORT), program("qemu-aarch64", get=_QEMU)]),
-    Part("export: armv7", "qemu-arm", tests("tests/export/test_targets.py", "-k", "32_bit"),
-         [package("ziglang", _EXPORT), program("qemu-arm", get=_QEMU)]),
     Part("export: wasm", "Node", tests("tests/export/test_targets.py", "-k", "webassembly"), [package("ziglang", _EXPORT), program("node")]),
     Part("export: digits page", "Chromium", tests("-m", "browser", "tests/browser/test_digits.py"),
          [package("ziglang", _EXPORT), package("playwright")]),

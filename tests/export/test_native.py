@@ -94,6 +94,20 @@ def test_rows_that_depend_on_each_other_do_not_take_any_batch(tmp_path):
         export(session, tmp_path, y, x, batch=[1, 4], any_batch=True)
 
 
+@pytest.mark.parametrize("columns", [1, 10, 77])
+def test_a_row_times_a_matrix(tmp_path, columns):
+    x = tf.placeholder(tf.float32, [1, 37], name="x")
+    product = tf.matmul(x, tf.get_variable("w", [37, columns]))
+    fetches = {"plain": product, "more": tf.nn.relu(product + tf.get_variable("b", [columns]))}
+    values = np.random.RandomState(0).randn(1, 37).astype(np.float32)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        loaded = Loaded(export(session, tmp_path, fetches, x))
+        expected = session.run(list(fetches.values()), {x: values})
+    for found, right in zip(loaded.run("run", [values], [(1, columns)] * 2), expected):
+        np.testing.assert_allclose(found, right, rtol=1e-5, atol=1e-5)
+
+
 def test_recurrent_network_runs_its_loop(tmp_path):
     x = tf.placeholder(tf.float32, [None, 7, 5], name="x")
     outputs, state = tf.nn.dynamic_rnn(tf.nn.rnn_cell.GRUCell(6), x, dtype=tf.float32)

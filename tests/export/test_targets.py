@@ -63,14 +63,6 @@ def test_aarch64_by_an_emulator(model, tmp_path):
     np.testing.assert_allclose(found, model[4], rtol=1e-5, atol=1e-6)
 
 
-@needs_linker
-@needs_program("qemu-arm", "apt install qemu-user")
-def test_32_bit_arm_by_an_emulator(model, tmp_path):
-    made = export(model, tmp_path, target="armv7-linux", kind="object")
-    found = run_bare(made, model[3], (3, 10), "arm-linux-musleabihf", "qemu-arm", batch=3)
-    np.testing.assert_allclose(found, model[4], rtol=1e-5, atol=1e-6)
-
-
 _NODE = """
 import { load } from "./model.js";
 import { readFileSync } from "node:fs";

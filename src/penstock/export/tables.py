@@ -25,6 +25,7 @@ from penstock.native.machine.codegen import generate
 from penstock.native.specialise.fallback import Fallback
 from penstock.native.specialise.specialisation import Specialisation
 from penstock.native.table.arena import plan_arena
+from penstock.program.ir import Edge
 
 ALIGNMENT = 64
 
@@ -74,7 +75,7 @@ def specialise(step: FrozenStep, shapes: Sequence[tuple[int, ...]], types: Seque
             variables[value.array.buffer] = source
         else:
             value.array.buffer.kind, value.array.buffer.value = "constant", np.ascontiguousarray(source.value)
-    table = Table(made.emitter.calls, list(made.emitter.loops), made.emitter.status.buffer, inputs, _outputs(made, variables), variables)
+    table = Table(made.emitter.calls, list(made.emitter.loops), made.emitter.status.buffer, inputs, _outputs(made, body.outputs), variables)
     for call in table.calls:
         if any(array.buffer.kind == "list" for array in call.operands):
             raise CannotExport([(item.node, "it keeps a list that grows from step to step of a loop, which needs memory of unknown size")
@@ -82,9 +83,11 @@ def specialise(step: FrozenStep, shapes: Sequence[tuple[int, ...]], types: Seque
     return table
 
 
-def _outputs(made: Specialisation, variables: dict[Buffer, Variable]) -> list[Array | np.ndarray]:
+def _outputs(made: Specialisation, outputs_of: Sequence[Edge]) -> list[Array | np.ndarray]:
     outputs: list[Array | np.ndarray] = []
-    for kind, what in made.results:
+    for (kind, what), (node, _) in zip(made.results, outputs_of):
+        if kind == "either":
+            raise CannotExport([(node, "its shape depends on a condition that is computed in the step")])
         array = made.inputs[what].array if kind == "input" else made.table.outputs[what] if kind == "output" else None
         outputs.append(np.asarray(what) if array is None else array)
     return outputs

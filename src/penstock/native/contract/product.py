@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.native.calls import Array
-from penstock.native.contract import gemm, panels
+from penstock.native.contract import gemm, gemv, panels
 from penstock.native.contract.tile import DEPTH, PAIR, Tile, tile_for
 
 if TYPE_CHECKING:
@@ -88,6 +88,9 @@ def _emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, 
     """``emit``, by native code."""
     integer = c.dtype.kind == "i"
     tile = tile_for(c.dtype.itemsize, integer, p.pairs)
+    if items == [{}] and _is_prepared(b, p, right) and _is_row(p):
+        _emit_row(b, p, a, right, c, label, epilogue or Epilogue())
+        return
     if items == [{}] and (_shares_panels(p, tile) or _is_prepared(b, p, right)):
         p, right = _in_panels(b, p, tile, right, label)
     epilogue = epilogue or Epilogue()
@@ -107,7 +110,20 @@ def _shares_panels(p: Product, tile: Tile) -> bool:
 
 def _is_prepared(b: Emitter, p: Product, right: Array) -> bool:
     """Is B a constant, cut into panels before any step?"""
-    return b.ahead and p.batch == 1 and right.buffer.kind == "constant"
+    return b.ahead and p.batch == 1 and right.buffer.kind == "constant" and right.dtype.kind == "f" and not p.pairs
+
+
+def _is_row(p: Product) -> bool:
+    """Is A one row, whose elements lie side by side, as B's rows do?"""
+    return p.m == 1 and not (p.a_transposed or p.b_transposed or p.patches or p.steps.get("c_width"))
+
+
+def _emit_row(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, epilogue: Epilogue) -> None:
+    """A row times a matrix."""
+    added = epilogue.added
+    words = {"k": p.k, "n": p.n, "b_step": p.b_step, "has_added": int(added is not None), "alpha": bits(epilogue.alpha, c.dtype),
+             "lower_bound": bits(epilogue.lower_bound, c.dtype), **p.steps}
+    b.call(gemv.code(c.dtype), [a, right, added if added is not None else c, c], [[words.get(name, 0) for name in gemv.WORDS]], label, 1, p.flops)
 
 
 def _in_panels(b: Emitter, p: Product, tile: Tile, right: Array, label: str) -> tuple[Product, Array]:
