@@ -40,6 +40,7 @@ OURS = {
         "refused, whatever its arguments"),
     **{f"tf.contrib.tpu.{name}": "refused, whatever its arguments" for name in REASONS if hasattr(tf.contrib.tpu, name)},
     "tf.contrib.factorization.WALSMatrixFactorization.export": "refused, whatever its arguments",
+    "tf.contrib.factorization.GMM.export": "refused, whatever its arguments",
     **dict.fromkeys(["tf.contrib.checkpoint.List.index", *(f"tf.contrib.checkpoint.Mapping.{name}" for name in ("items", "keys", "values"))],
                     "that of Python's own list or dict"),
     "tf.contrib.opt.GGTOptimizer.compute_gradients": "that of tf.train.Optimizer: TensorFlow's is of another base, OptimizerV2",
