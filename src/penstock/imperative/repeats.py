@@ -1,7 +1,7 @@
 """What a program does again and again with the same variables, recorded as one block from its second time on: the update of an optimizer.
 
 The caller says by a key what the operations depend on besides the tensors that it gives: the variables, and Python values. The first time they are
-recorded one by one. The second time they are traced as a block (``blocks.py``), which is recorded as one operation from then on.
+recorded one by one, and traced as a block (``blocks.py``), which is recorded as one operation from the second time on.
 """
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from penstock.imperative.blocks import as_block, call_block
 from penstock.imperative.eager_graph import EagerGraph
 from penstock.imperative.operation import EagerOperation, Edge
 
-_ONCE = object()
 _MOST = 16  # keys that are remembered: a block keeps the variables that it touches
 
 
@@ -30,7 +29,7 @@ class Repeats:
     """The blocks of one object, the last used last."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[Any, Any] = OrderedDict()  # a _Repeat; None: it cannot be a block; ``_ONCE``: it was done once
+        self._known: OrderedDict[Any, Any] = OrderedDict()  # a _Repeat; None: it cannot be a block
 
     def knows(self, graph: EagerGraph, key: Any) -> bool:
         """Is there a block for ``key``, and does no tape want to see each operation?"""
@@ -47,10 +46,8 @@ class Repeats:
         return call_block(graph, known.block, [*[tensor._edge for tensor in tensors], *known.captured])  # type: ignore[attr-defined]
 
     def learn(self, graph: EagerGraph, key: Any, tensors: Sequence[Tensor], function: Callable[..., Any]) -> None:
-        """Notes that ``function(*tensors)`` was called; the second time it is traced, and must build what it built before."""
+        """Notes that ``function(*tensors)`` was called; it is traced, and must build what it built before."""
         if key not in self._known:
-            self._known[key] = _ONCE
-        elif self._known[key] is _ONCE:
             self._known[key] = _traced(graph, tensors, function)
         while len(self._known) > _MOST:
             self._known.popitem(last=False)
