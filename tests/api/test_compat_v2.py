@@ -25,7 +25,7 @@ def test_names_resolve(namespace):
         _at(f"{namespace}.{entry.partition('=')[0]}".lstrip("."))
 
 
-@pytest.mark.parametrize("path", [*signatures.PLACES, *own.ORIGINS])
+@pytest.mark.parametrize("path", [*signatures.PLACES, *own.OWN])
 def test_own_names_resolve(path):
     assert callable(_at(path))
 

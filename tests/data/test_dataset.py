@@ -109,3 +109,20 @@ def test_old_names():
     dataset = contrib.python.ops.threadpool.override_threadpool(Dataset.range(5), pool)
     assert listed(dataset.apply(contrib.batch_and_drop_remainder(2))) == [[0, 1], [2, 3]]
     assert listed(dataset.apply(contrib.prefetch_to_device("/gpu:0"))) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("options", "nodes"), [
+    ({}, ["optimizations", "OptimizeDataset", "ModelDataset"]),
+    ({"apply_default_optimizations": False}, ["ModelDataset"]),
+    ({"autotune": False}, ["optimizations", "OptimizeDataset"]),
+    ({"apply_default_optimizations": False, "autotune": False}, []),
+])
+def test_an_iterator_has_the_nodes_of_tensorflow(options, nodes):
+    """As in TensorFlow 1.15.5: the seeds of random ops that are made after it, and are given none, depend on their number."""
+    wanted = tf.data.Options()
+    for name, value in options.items():
+        setattr(wanted.experimental_optimization, name, value)
+    with tf.Graph().as_default() as graph:
+        Dataset.range(3).with_options(wanted).make_initializable_iterator()
+        names = [op.name for op in graph.get_operations()]
+    assert names == ["start", "stop", "step", "RangeDataset", *nodes, "IteratorV2", "MakeIterator", "IteratorToStringHandle"]

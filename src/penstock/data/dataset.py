@@ -28,9 +28,10 @@ from penstock.ops.data import dataset_batch, dataset_cache, dataset_functions, d
 from penstock.ops.data.iterator import IteratorV2, MakeIterator, OneShotIterator
 from penstock.ops.flow.control_flow import cond
 from penstock.ops.flow.misc import Assert
-from penstock.ops.math.compare import logical_not
-from penstock.ops.math.elementwise import maximum
+from penstock.ops.math.compare import greater, logical_not
+from penstock.ops.math.elementwise import add, maximum
 from penstock.ops.text.files import matching_files
+from penstock.ops.text.strings import reduce_join
 
 AUTOTUNE = -1
 _names = itertools.count()
@@ -43,6 +44,9 @@ def int64(value: Any, name: str) -> Tensor:
 
 class UnfitShard(InvalidArgumentError, ValueError):
     """A shard that there is not. Up to TensorFlow 1.8 it was a ValueError."""
+
+
+_DEFAULT_OPTIMIZATIONS = ["map_and_batch_fusion", "noop_elimination", "shuffle_and_repeat_fusion"]
 
 
 class Dataset(structure.Structured):
@@ -151,8 +155,9 @@ class Dataset(structure.Structured):
         with name_scope("list_files"):
             pattern = to_tensor(file_pattern, dt.string, name="file_pattern")
             names = matching_files(pattern)
-            number = shape(names)[0]
-            with control_dependencies([Assert(number > 0, ["No files matched pattern: ", pattern], summarize=1, name="assert_not_empty")]):
+            some = greater(shape(names)[0], 0, name="match_not_empty")
+            message = add("No files matched pattern: ", reduce_join(pattern, separator=", "), name="message")
+            with control_dependencies([Assert(some, [message], summarize=1, name="assert_not_empty")]):
                 names = identity(names)
             dataset = Dataset.from_tensor_slices(names)
             if shuffle is None or shuffle:
@@ -374,11 +379,21 @@ class Dataset(structure.Structured):
             raise ValueError("The dataset was made in another graph than the default graph; make the iterator inside "
                              "`with dataset_graph.as_default():`")
         attrs = structure.output_attrs(self._structure)
+        variant = self._with_options_applied(attrs)
         with colocate_with(self._variant_tensor):
             resource = IteratorV2(container="", shared_name=shared_name or "", **attrs)
         with colocate_with(resource):
-            initializer = MakeIterator(self._variant_tensor, resource)
+            initializer = MakeIterator(variant, resource)
         return Iterator(resource, initializer, specs=self._structure)
+
+    def _with_options_applied(self, attrs: dict[str, Any]) -> Tensor:
+        """The dataset behind the nodes that TensorFlow adds by its options. They change no element, but seeds that are not given follow from how many
+        nodes a graph has."""
+        variant, optimization = self._variant_tensor, self._options.experimental_optimization
+        if optimization.apply_default_optimizations is not False:
+            names = to_tensor(_DEFAULT_OPTIMIZATIONS, name="optimizations")
+            variant = dataset_order.OptimizeDataset(variant, names, **attrs)
+        return variant if optimization.autotune is False else dataset_order.ModelDataset(variant, **attrs)
 
 
 # --- helpers ---------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ class Base:
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
+    if name.startswith("__") or name.isupper():  # of a module: no table of the API, for one
         raise AttributeError(name)
 
     def explain(*args: Any, **kwargs: Any) -> Any:

@@ -33,7 +33,7 @@ def _origins(namespace: str) -> dict[str, str]:
 
 def _own_paths() -> list[str]:
     signatures, own = (importlib.import_module(f"{__name__}.{module}") for module in ("signatures", "own"))
-    return [*signatures.PLACES, *own.ORIGINS]
+    return [*signatures.PLACES, *own.OWN]
 
 
 def _namespaces() -> list[str]:
@@ -68,7 +68,7 @@ def _value(path: str, origins: dict[str, str], name: str) -> Any:
         return resolve(origin)
     signatures, own = (importlib.import_module(f"{__name__}.{module}") for module in ("signatures", "own"))
     whole = origin.partition(":")[2]
-    return resolve(own.ORIGINS[whole]) if whole in own.ORIGINS else signatures.function(whole)
+    return resolve(own.OWN[whole]) if whole in own.OWN else signatures.function(whole)
 
 
 for _path in _namespaces():
@@ -76,6 +76,7 @@ for _path in _namespaces():
 ORIGINS = _origins("")
 ORIGINS["compat"] = "penstock.api.compat:"
 MISSING: frozenset[str] = frozenset()
+_resolved: dict[str, Any] = {}  # not among the names of this module: `bool` and others are Python's here
 __all__ = sorted(ORIGINS)
 newaxis = None
 __version__ = "1.15.0"
@@ -84,4 +85,10 @@ __version__ = "1.15.0"
 def __getattr__(name: str) -> Any:
     if name == "compat":
         return importlib.import_module("penstock.api.compat")
-    return _value("", ORIGINS, name)
+    if name not in _resolved:
+        _resolved[name] = _value("", ORIGINS, name)
+    return _resolved[name]
+
+
+def __dir__() -> list[str]:
+    return __all__

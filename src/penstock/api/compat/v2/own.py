@@ -132,7 +132,7 @@ def _same(path: str) -> str:
     return f"penstock.api.root:{path}"
 
 
-ORIGINS: dict[str, str] = {
+OWN: dict[str, str] = {
     **{path: _same(path) for path in _ONE_CLASS.split()},
     **{f"{space}.{name}": origin for space in ("initializers", "keras.initializers") for name, origin in _INITIALIZERS.items()},
     "constant_initializer": f"{_PLAIN}:Constant", "ones_initializer": f"{_PLAIN}:Ones", "zeros_initializer": f"{_PLAIN}:Zeros",
