@@ -68,6 +68,7 @@ class Graph:
         self._mutations = 0
         self._versions = VersionDef(producer=PRODUCER_VERSION)
         self._ids = 0  # of operations
+        self.implied_operations = 0  # that TensorFlow has beside ours where one of ours stands for several: a loop, a conditional
         self._seed: int | None = None
         self._gradient_overrides: dict[str, str] = {}
         self._kernel_labels: dict[str, str] = {}
@@ -430,8 +431,8 @@ class Graph:
         self._seed = seed
 
     def next_op_seed(self) -> int:
-        """What stands for the seed of a random op that has none, where the graph has one: the number of operations."""
-        return len(self._ops)
+        """What stands for the seed of a random op that has none, where the graph has one: the number of operations that TensorFlow's graph has."""
+        return len(self._ops) + self.implied_operations
 
     @property
     def version(self) -> int:

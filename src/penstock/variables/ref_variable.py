@@ -100,6 +100,7 @@ class RefVariable(Variable):
     def initialized_value(self) -> Tensor:
         """Its value, or its initial value as long as it has none."""
         with init_scope():
+            self.graph.implied_operations += 8  # TensorFlow's is a conditional
             return InitializedValue(self._variable, self._initial_value, name="InitializedValue")
 
     def _ref(self) -> Tensor:

@@ -168,6 +168,7 @@ class ResourceVariable(Variable):
         if self._handle.imperative:
             return self.value()
         with init_scope():
+            self.graph.implied_operations += 9  # TensorFlow's is a conditional
             return ResourceInitializedValue(self._handle, self._initial_value, name="InitializedValue")
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:

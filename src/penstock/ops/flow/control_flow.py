@@ -97,6 +97,7 @@ def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable
             raise TypeError(f"pred must be a bool tensor, not {pred.dtype.name}: {pred!r}")
         branches = [_Branch("cond_true", "true_fn", true_fn), _Branch("cond_false", "false_fn", false_fn)]
         _check_same(*branches)
+        default_graph().implied_operations += 3 + sum(len(branch.graph._ops) + branch.graph.implied_operations for branch in branches)
         outputs = add_if(pred, branches[0].graph, branches[1].graph)
         result = _pack(branches[0].result, branches[0].leaves, [identity(tensor, name="Merge") for tensor in outputs])
     return result if strict else _only_item(result)
@@ -280,6 +281,8 @@ class _Loop:
         test, _ = trace("while_cond", self._trace_cond, arguments)
         step, _ = trace("while_body", self._trace_body, arguments)
         count, waiting_for = len(arguments), control_inputs_of([test, step])
+        inner = sum(len(function._ops) - len(function.inputs) + function.implied_operations for function in (test, step))
+        default_graph().implied_operations += inner + len({*test.captures, *step.captures}) + 5 * count
         hoist_reads(step, self._start, waiting_for)
         captured = share_inputs([test, step], count)
         step.outputs += step.inputs[count:]
