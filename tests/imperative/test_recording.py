@@ -185,3 +185,12 @@ def test_devices_are_told_apart():
             with tf.device("/cpu:0" if turn % 2 else None):
                 y = tf.constant(1.0) + 1.0
             assert (y._edge[0]._device != "") is bool(turn % 2) and y.numpy() == 2.0
+
+
+def test_a_tensor_that_is_the_constant_of_a_later_call():
+    """Turns that differ only in that: the values that come in are one fewer."""
+    with imperative() as graph:
+        tensors = {0.5: tf.constant(0.5), 0.9: graph.number(0.9, tf.float32)}
+        x = tf.constant([1.0, 2.0])
+        for first in [0.5, 0.5, 0.5, 0.9, 0.9, 0.9, 0.5, 0.5, 0.9]:
+            np.testing.assert_allclose((tf.negative(tensors[first]) + x * 0.9).numpy(), np.array([0.9, 1.8]) - first, rtol=1e-6)

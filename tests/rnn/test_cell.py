@@ -87,7 +87,7 @@ def test_what_is_missing_says_so():
     with pytest.raises(AttributeError, match="not in this version"):
         _ = tf.contrib.rnn.CompiledWrapper
     with pytest.raises(AttributeError, match="not in this version"):
-        _ = tf.contrib.tensor_forest
+        _ = tf.contrib.timeseries
 
 
 def test_modules_inside_contrib_lead_to_the_same_names():

@@ -133,14 +133,20 @@ class EagerGraph(Graph):
             return _outputs(definition, definition.node(values, given, name))
         if known is not None:
             call, constants = known
-            for position, edge in constants:
-                edges[position] = edge
-            if not call.asked or fits(call, edges, constants):
+            whole = list(edges) if constants else edges
+            feeds = recording.feeds
+            for position, edge, number in constants:
+                whole[position] = edge
+                place = feeds.get(edge)
+                if place != number and (place is not None or number < len(feeds) or (new is not None and edge in new)):
+                    call = None  # a tensor of the program happens to be the constant, or was then
+                    break
+            if call is not None and (not call.asked or fits(call, whole, constants)):
                 if call.feeds or not definition.has_one_output or recording.watchers:
-                    return self._follow(call, tuple(edges))
+                    return self._follow(call, tuple(whole))
                 # What ``recording.follow`` and ``op.output`` do, for most operations of most loops
                 op = _new_operation(EagerOperation)
-                op.call, op.edges, op.recording, op.place = call, edges, recording, len(operations)  # type: ignore[assignment]
+                op.call, op.edges, op.recording, op.place = call, whole, recording, len(operations)  # type: ignore[assignment]
                 op.results, op.noted, op._references = None, (), None
                 op.tensor = tensor = _new_tensor(EagerTensor)
                 tensor._edge, tensor._dtype, tensor._shape = (op, 0), call.dtype, call.shape
@@ -161,8 +167,9 @@ class EagerGraph(Graph):
 
     def _learn(self, op: EagerOperation, state: State, tag: Any, edges: list[Any]) -> None:
         """Notes what a call was given, so that it is known next time; ``edges`` are those of tensors among it."""
-        constants = [(position, op.edges[position]) for position, edge in enumerate(edges) if edge is None]
-        if all(producer.results is not None for _, (producer, _) in constants):
+        feeds = self.thread.recording.feeds
+        constants = [(position, op.edges[position], feeds.get(op.edges[position])) for position, edge in enumerate(edges) if edge is None]
+        if all(producer.results is not None and number is not None for _, (producer, _), number in constants):
             state.calls[tag] = op.call, constants
             self.thread.recording.tree.count += 1
 

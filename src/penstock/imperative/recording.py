@@ -153,9 +153,9 @@ class Recording:
                 self.tapes.append(reference)
 
 
-def fits(call: Call, edges: Sequence[Edge], known: Iterable[tuple[int, Edge]] = ()) -> bool:
+def fits(call: Call, edges: Sequence[Edge], known: Iterable[tuple[int, Edge, int]] = ()) -> bool:
     """Are the values that the shapes of a call follow from the same? Those at the positions ``known`` are."""
-    positions = {position for position, _ in known}
+    positions = {position for position, _, _ in known}
     return all(position in positions or value_key(edges[position]) == value for position, value in call.asked)
 
 
