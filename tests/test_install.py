@@ -46,6 +46,8 @@ def test_the_lock_has_one_version_of_everything(version):
     pins, _ = wheel_tool.read_lock(LOCK.read_text(encoding="utf-8"))
     for requirement, machine in product(asked_for(), MACHINES):
         place = {"python_version": version, "python_full_version": f"{version}.1", "platform_python_implementation": "CPython", **machine}
+        if requirement.marker is not None and not requirement.marker.evaluate(place):
+            continue
         found = [pin for pin, marker in pins.get(wheel_tool.normal_name(requirement.name), []) if not marker or Marker(marker).evaluate(place)]
         assert len(found) == 1 and requirement.specifier.contains(found[0]), f"{requirement} on {version}: {found}; `make lock` renews the file"
 

@@ -5,6 +5,7 @@ NCCL's part is played by sums here: the first device of a task adds up, and the 
 """
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -81,7 +82,7 @@ def build_shuffle_all_reduce(input_tensors: list[Any], gather_devices: list[str]
 
 def build_nccl_all_reduce(input_tensors: list[Any], red_op: Reduce, un_op: Reduce | None = None) -> list[Any]:
     """Sums, on every device."""
-    if red_op is not tf.add:
+    if inspect.unwrap(red_op) is not inspect.unwrap(tf.add):  # the public function may be a wrapper that takes ragged tensors
         raise ValueError("red_op not supported by NCCL all-reduce: ", red_op)
     total = _at(input_tensors[0].device, tf.add_n, input_tensors)
     copies = [_at(each.device, tf.identity, total) for each in input_tensors]

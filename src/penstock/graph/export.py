@@ -43,7 +43,8 @@ def _export(exporter: Exporter, source: Graph, kept: Kept, from_version: int | N
     functions = called_functions((op for op in source._ops if from_version is None or op._id > from_version), kept)
     exporter.emit(source, None, from_version)
     graph_def.node.extend(exporter.nodes)
-    graph_def.library.function.extend(to_function_def(function, kept) for function in functions)
+    if functions:
+        graph_def.library.function.extend(to_function_def(function, kept) for function in functions)
     return graph_def
 
 

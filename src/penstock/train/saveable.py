@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import device, get_collection
@@ -128,7 +129,7 @@ def op_list_to_dict(op_list: Iterable[Any]) -> dict[str, Any]:
 
 
 def _add(saveables: dict[str, Any], name: str, item: Any) -> None:
-    if name in saveables and saveables[name] is not item:
+    if name in saveables and not (saveables[name] is item and default_graph().imperative):  # as in TensorFlow: only there it may come twice
         raise ValueError(f"At least two variables have the same name: {name}")
     saveables[name] = item
 

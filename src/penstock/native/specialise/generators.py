@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from penstock.graph import dtypes
+from penstock.graph.function import FuncGraph
 from penstock.graph.node import Operation
 from penstock.graph.opdef import lookup
 from penstock.ops.random.random import Generator
@@ -62,9 +63,15 @@ def _lift(node: Node) -> list[Node]:
 
 
 def _drawing_ops(node: Node | Operation) -> Iterator[Operation]:
-    for function in functions_of(node):
+    """The random ops in a node's functions, and in those that these call; each function once, as several may share it."""
+    waiting, seen = list(functions_of(node)), set[FuncGraph]()
+    while waiting:
+        function = waiting.pop(0)
+        if function in seen:
+            continue
+        seen.add(function)
         for op in function._ops:
             if op.definition.draws:
                 yield op
             elif op.definition.captures:
-                yield from _drawing_ops(op)
+                waiting += functions_of(op)

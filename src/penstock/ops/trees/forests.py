@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from google.protobuf.message import DecodeError
 
 from penstock.errors import invalid_argument
 from penstock.graph.attrs import Attr
@@ -32,7 +33,14 @@ _STRING_HASH_SEED = 0xC70F6907  # of std::hash
 
 @lru_cache(64)
 def _params(serialized: bytes) -> Any:
-    return ForestParams.FromString(serialized)
+    return _parsed(ForestParams, serialized, "params")
+
+
+def _parsed(message: Any, serialized: bytes, what: str) -> Any:
+    try:
+        return message.FromString(serialized)
+    except DecodeError:
+        raise invalid_argument(f"{what} is not a serialized {message.DESCRIPTOR.name}") from None
 
 
 @lru_cache(64)
