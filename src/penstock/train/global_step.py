@@ -9,7 +9,6 @@ from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import control_dependencies
 from penstock.variables.initializers import Zeros
-from penstock.variables.resource_variable import ResourceVariable
 from penstock.variables.scope import get_variable
 from penstock.variables.variable import Variable
 
@@ -67,7 +66,7 @@ def global_step_read(hook: str, graph: Graph | None = None) -> Tensor:
         if step is None:
             raise RuntimeError(f"Global step should be created to use {hook}.")
         with graph.as_default(), control_dependencies(None), graph.name_scope(None), graph.name_scope(step.op.name + "/"):
-            graph.implied_operations += 10 if isinstance(step, ResourceVariable) else 9  # TensorFlow reads it by a conditional
+            graph.implied_operations += getattr(step, "_initialized_value_operations", 0)  # TensorFlow adds 0 to the initialized value
             reads.append(step + 0)
     return reads[0]
 

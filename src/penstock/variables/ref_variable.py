@@ -22,6 +22,8 @@ from penstock.variables.variable import Variable, beside, check_initial_shape, o
 class RefVariable(Variable):
     """See ``Variable``. The ref tensor stands for the variable; ``v/read`` is its value for ops that only read."""
 
+    _initialized_value_operations = 9  # that TensorFlow has for ``initialized_value``, a conditional there
+
     def __init__(self, initial_value: Any = None, trainable: bool | None = None, collections: Any = None, validate_shape: bool = True,
                  caching_device: Any = None, name: str | None = None, variable_def: Any = None, dtype: Any = None,
                  expected_shape: Any = None, import_scope: str | None = None, constraint: Any = None, synchronization: Any = None,
@@ -100,7 +102,7 @@ class RefVariable(Variable):
     def initialized_value(self) -> Tensor:
         """Its value, or its initial value as long as it has none."""
         with init_scope():
-            self.graph.implied_operations += 8  # TensorFlow's is a conditional
+            self.graph.implied_operations += self._initialized_value_operations - 1
             return InitializedValue(self._variable, self._initial_value, name="InitializedValue")
 
     def _ref(self) -> Tensor:

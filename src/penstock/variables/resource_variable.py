@@ -40,6 +40,7 @@ class ResourceVariable(Variable):
     """See ``Variable``. Every use reads the value anew, after the control dependencies around it; a write is an operation without outputs."""
 
     _cached_value: Tensor | None = None
+    _initialized_value_operations = 10  # that TensorFlow has for ``initialized_value``, a conditional there
 
     def __init__(self, initial_value: Any = None, trainable: bool | None = None, collections: Any = None, validate_shape: bool = True,
                  caching_device: Any = None, name: str | None = None, dtype: Any = None, variable_def: Any = None,
@@ -168,7 +169,7 @@ class ResourceVariable(Variable):
         if self._handle.imperative:
             return self.value()
         with init_scope():
-            self.graph.implied_operations += 9  # TensorFlow's is a conditional
+            self.graph.implied_operations += self._initialized_value_operations - 1
             return ResourceInitializedValue(self._handle, self._initial_value, name="InitializedValue")
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:

@@ -97,6 +97,7 @@ def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable
             raise TypeError(f"pred must be a bool tensor, not {pred.dtype.name}: {pred!r}")
         branches = [_Branch("cond_true", "true_fn", true_fn), _Branch("cond_false", "false_fn", false_fn)]
         _check_same(*branches)
+        # TensorFlow has a Switch of the predicate and three Identities beside a Merge per result; inputs of a branch are Switches of its own
         default_graph().implied_operations += 3 + sum(len(branch.graph._ops) + branch.graph.implied_operations for branch in branches)
         outputs = add_if(pred, branches[0].graph, branches[1].graph)
         result = _pack(branches[0].result, branches[0].leaves, [identity(tensor, name="Merge") for tensor in outputs])
@@ -281,6 +282,7 @@ class _Loop:
         test, _ = trace("while_cond", self._trace_cond, arguments)
         step, _ = trace("while_body", self._trace_body, arguments)
         count, waiting_for = len(arguments), control_inputs_of([test, step])
+        # and for a loop an Enter per captured tensor, a LoopCond, and Enter, Merge, Switch, Identity, NextIteration and Exit per variable
         inner = sum(len(function._ops) - len(function.inputs) + function.implied_operations for function in (test, step))
         default_graph().implied_operations += inner + len({*test.captures, *step.captures}) + 5 * count
         hoist_reads(step, self._start, waiting_for)
