@@ -33,7 +33,7 @@ nightly: $(INSTALLED)  ## the tests that take too long for every change: more ki
 # With a chromium or chrome of the machine, else with the one that playwright fetches.
 SCREENSHOTS ?= build/screenshots
 browser: $(INSTALLED) $(VENV)/.browser  ## our pages, and what TensorBoard shows of our files, in a headless browser; screenshots go to build/screenshots
-	PENSTOCK_SCREENSHOTS=$(SCREENSHOTS) $(BIN)/python -m pytest -m browser --timeout 300 $(ARGS)
+	PENSTOCK_SCREENSHOTS=$(SCREENSHOTS) $(BIN)/python -m pytest -m browser --timeout 900 $(ARGS)
 
 $(VENV)/.browser: $(INSTALLED)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check playwright
@@ -71,11 +71,13 @@ lint: $(INSTALLED)  ## style (ruff) and types (mypy)
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
+# Pipelines, estimators and clusters follow, unless only some cases, or those of a device, are asked for.
+SOME_CASES = $(strip $(foreach option,--quick --cases --device,$(findstring $(option),$(ARGS))))
 bench: $(INSTALLED) $(VENV)/.plot  ## the benchmarks, beside TensorFlow, PyTorch and JAX; ARGS=--quick takes five minutes
 	$(BIN)/python benchmarks/run.py $(ARGS)
-	$(if $(findstring --quick,$(ARGS)),,$(BIN)/python benchmarks/input.py --rounds 2)
-	$(if $(findstring --quick,$(ARGS)),,$(BIN)/python benchmarks/estimator.py)
-	$(if $(findstring --quick,$(ARGS)),,$(BIN)/python benchmarks/cluster.py --rounds 1 --seconds 2 --plot build/cluster.png)
+	$(if $(SOME_CASES),,$(BIN)/python benchmarks/input.py --rounds 2)
+	$(if $(SOME_CASES),,$(BIN)/python benchmarks/estimator.py)
+	$(if $(SOME_CASES),,$(BIN)/python benchmarks/cluster.py --rounds 1 --seconds 2 --plot build/cluster.png)
 
 paper: $(INSTALLED) $(VENV)/.plot  ## the evaluation of the OSDI paper, measured and simulated, as docs/paper.md; ARGS=--recorded uses kept measurements
 	$(BIN)/python benchmarks/paper.py $(ARGS)

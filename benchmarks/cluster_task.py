@@ -2,8 +2,8 @@
 
 Usage: python cluster_task.py FRAMEWORK JOB INDEX SETTINGS     (SETTINGS: JSON, see ``cluster.py``)
 
-A worker prints "ready" when its graph has run once, and begins when it reads a line, so that all workers begin
-together. This file also runs inside TensorFlow's Python, so it keeps to the standard library and NumPy.
+A worker prints "ready" when its graph is there, "warm" when its steps have run for a while, and goes on when it reads a line, so that all workers
+begin together, and are warm together. This file also runs inside TensorFlow's Python, so it keeps to the standard library and NumPy.
 """
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 
+LARGE = ("inception", "language")
 ROWS, WIDTH = 32, 64  # the rows of an embedding that a step uses, and how long they are
 
 
@@ -63,7 +64,13 @@ def sparse(tf, settings, rows):
 def lookup(tf, settings):
     """(what to initialise, the step): rows of an embedding by a plain ``embedding_lookup`` over its shards, and an update of them by an optimizer."""
     ids = tf.random_uniform([ROWS], 0, settings["size"], tf.int32, seed=1)
-    rows = tf.nn.embedding_lookup(shards(tf, settings["ps"], [settings["size"] // settings["ps"], WIDTH]), ids)
+    if settings["model"] == "partitioned":
+        with tf.device(tf.train.replica_device_setter(settings["ps"])):
+            table = tf.get_variable("table", [settings["size"], WIDTH], initializer=tf.zeros_initializer(),
+                                    partitioner=tf.fixed_size_partitioner(settings["ps"]))
+        rows = tf.nn.embedding_lookup(table, ids, partition_strategy="div")
+    else:
+        rows = tf.nn.embedding_lookup(shards(tf, settings["ps"], [settings["size"] // settings["ps"], WIDTH]), ids)
     loss = tf.reduce_sum(rows * 1e-6)
     optimizers = {"sgd": tf.train.GradientDescentOptimizer, "adagrad": tf.train.AdagradOptimizer, "adam": tf.train.AdamOptimizer,
                   "ftrl": tf.train.FtrlOptimizer}
@@ -81,10 +88,30 @@ def model_of(tf, settings):
     return sparse(tf, settings, size)
 
 
+def gradients_of(tf, settings):
+    """Pairs of a gradient and its variable."""
+    variables, gradients = model_of(tf, settings)
+    return list(zip(gradients, variables))
+
+
+def large(settings):
+    """A model of the paper that computes: its optimizer, and pairs of a gradient and its variable. What is fed is noted in the settings."""
+    import paper_models  # only Penstock has what it needs
+
+    arguments = paper_models.parse([settings["model"], *settings["arguments"]])
+    arguments.shards = settings["ps"]
+    loss, optimizer, settings["feeds"] = paper_models.LARGE[settings["model"]](arguments)
+    return optimizer, optimizer.compute_gradients(loss, colocate_gradients_with_ops=True)  # those of shards on the servers that hold them
+
+
 def asynchronous(tf, settings):
     """(what to initialise, the step, None): each worker updates as it likes."""
-    if settings["model"] == "lookup":
+    if settings["model"] in ("lookup", "partitioned"):
         return (*lookup(tf, settings), None)
+    if settings["model"] in LARGE:
+        optimizer, gradients = large(settings)
+        train = optimizer.apply_gradients(gradients)  # makes variables, too
+        return tf.global_variables_initializer(), train, None
     variables, gradients = model_of(tf, settings)
     if settings["model"] == "null":
         return tf.global_variables_initializer(), tf.add_n(gradients).op, None
@@ -99,29 +126,28 @@ def asynchronous(tf, settings):
 
 def synchronous(tf, settings):
     """(what to initialise, the step, the optimizer): gradients are averaged over all workers but the backups."""
-    variables, gradients = model_of(tf, settings)
+    plain, gradients = large(settings) if settings["model"] in LARGE else (tf.train.GradientDescentOptimizer(1.0), gradients_of(tf, settings))
     with tf.device(ps_device(0)):
         step = tf.get_variable("step", [], tf.int64, initializer=tf.zeros_initializer(), trainable=False)
-    optimizer = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(1.0), settings["workers"] - settings["backup"],
-                                               settings["workers"])
-    train = optimizer.apply_gradients(list(zip(gradients, variables)), global_step=step)
+    optimizer = tf.train.SyncReplicasOptimizer(plain, settings["workers"] - settings["backup"], settings["workers"])
+    train = optimizer.apply_gradients(gradients, global_step=step)
     return tf.global_variables_initializer(), train, optimizer
 
 
 # --- tasks -----------------------------------------------------------------------------------------------------------
 
-def wait_for_line():
+def wait_for_line(said):
     """Until the one who measures says go."""
-    print("ready", flush=True)
+    print(said, flush=True)
     sys.stdin.readline()
 
 
-def timed_steps(run, seconds, delay):
-    """Runs steps for so many seconds; the time that each took."""
+def timed_steps(run, seconds, delay, least):
+    """Runs steps for so many seconds, and not less than so many of them; the time that each took."""
     times = []
     end = time.perf_counter() + seconds
     last = time.perf_counter()
-    while last < end:
+    while last < end or len(times) < least:
         if delay:
             time.sleep(delay)
         run()
@@ -134,13 +160,15 @@ def timed_steps(run, seconds, delay):
 def work(tf, server, index, settings):
     """A worker: build, initialise, warm up, wait for the others, run."""
     build = synchronous if settings["sync"] else asynchronous
-    with tf.device(f"/job:worker/task:{index}/device:CPU:0"):
+    worker = f"/job:worker/task:{index}/device:CPU:0"
+    with tf.device(tf.train.replica_device_setter(settings["ps"], worker_device=worker) if settings["model"] in LARGE else worker):
         initialise, step, sync = build(tf, settings)
+    feeds = settings.pop("feeds", {})
     start_tokens = sync.get_init_tokens_op() if sync is not None and index == 0 else None
     session = tf.Session(server.target)
     if index == 0:
         session.run(initialise)
-    wait_for_line()
+    wait_for_line("ready")
     if sync is not None:
         session.run(sync.chief_init_op if index == 0 else sync.local_step_init_op)
         if index == 0:
@@ -148,14 +176,15 @@ def work(tf, server, index, settings):
             session.run(start_tokens)
 
     def run():
-        session.run(step)
+        session.run(step, feeds)
 
-    timed_steps(run, settings["warmup"], 0.0)
+    timed_steps(run, settings["warmup"], 0.0, settings["steps"])
     delay = settings["straggler"] if index == settings["workers"] - 1 else 0.0
-    times = timed_steps(run, settings["seconds"], delay)
+    if sync is None:  # synchronous steps are warm together in any case, and a worker that waited would hold up the others
+        wait_for_line("warm")
+    times = timed_steps(run, settings["seconds"], delay, settings["steps"])
     print(json.dumps({"times": times, "version": tf.__version__}), flush=True)
-    if sync is not None:  # others may still need the steps of this worker
-        threading.Thread(target=repeat, args=(tf, run), daemon=True).start()
+    threading.Thread(target=repeat, args=(tf, run), daemon=True).start()  # others are still measured, or need the steps of this one
     sys.stdin.readline()
 
 

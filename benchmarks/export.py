@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import itertools
 import os
 import subprocess
 import sys
@@ -28,18 +29,21 @@ PEERS = {"onnx": "ONNX Runtime", "tflite": "LiteRT"}
 class Ours:
     """A model that was exported, in this process."""
 
-    def __init__(self, name: str, folder: Path) -> None:
+    def __init__(self, name: str, threads: int, cpu: str, folder: Path) -> None:
         with tf.Graph().as_default(), tf.Session() as session:
             x, y = export_penstock.graph(name)
-            self.made = tf.export({"y": y}, {"x": x}, folder, session=session, kind="object", weights="beside", name=name)
+            self.made = tf.export({"y": y}, {"x": x}, folder, session=session, kind="object", weights="beside", name=name,
+                                  threads=threads, cpu=cpu)
             self._x = export_models.data(name)
             self._expected = session.run(y, {x: self._x})
         library = folder / f"lib{name}.so"
-        subprocess.run(["gcc", "-shared", "-o", library, self.made.files["object"], "-lm"], check=True)
+        subprocess.run(["gcc", "-shared", "-o", library, self.made.files["object"], "-lm", "-lpthread"], check=True)
         loaded = ctypes.CDLL(str(library))
         self._weights = _aligned(self.made.files["weights"].read_bytes())
         self._memory, self._y = _aligned(bytes(self.made.model_bytes)), np.zeros_like(self._expected)
         assert getattr(loaded, f"{name}_init")(_place(self._memory), _place(self._weights)) == 0
+        self._stop = lambda: getattr(loaded, f"{name}_stop")(_place(self._memory)) if threads > 1 else None
+        assert threads == 1 or getattr(loaded, f"{name}_start")(_place(self._memory)) == 0
         self._run, self._arguments = getattr(loaded, f"{name}_run"), (_place(self._memory), _place(self._x), _place(self._y))
 
     def result(self) -> list[float]:
@@ -56,6 +60,10 @@ class Ours:
             self._run(*self._arguments)
             best = min(best, time.perf_counter() - start)
         return best * 1000
+
+    def close(self) -> None:
+        """Ends its threads."""
+        self._stop()
 
 
 class Peer:
@@ -96,55 +104,62 @@ def _place(array: np.ndarray) -> ctypes.c_void_p:
     return ctypes.c_void_p(array.ctypes.data)
 
 
-def measure(name: str, rounds: int, runs: int, folder: Path) -> dict[str, object]:
+def measure(name: str, threads: int, cpu: str, rounds: int, runs: int, folder: Path) -> dict[str, object]:
     """The row of a model."""
-    ours = Ours(name, folder / name)
+    ours = Ours(name, threads, cpu, folder / f"{name}{threads}")
     python, converter = os.environ.get("PENSTOCK_LITE_PYTHON"), os.environ.get("PENSTOCK_TF_PYTHON")
     converted = folder / f"{name}.tflite"
     if converter and not converted.exists():
         subprocess.run([converter, HERE / "export_peer.py", "convert", name, converted], cwd=HERE, check=True, stderr=subprocess.DEVNULL)
     kinds = [kind for kind in PEERS if python and (kind != "tflite" or converted.exists())]
-    peers = {kind: Peer(kind, str(python), name, 1, converted) for kind in kinds}
+    peers = {kind: Peer(kind, str(python), name, threads, converted) for kind in kinds}
     for kind, peer in peers.items():
         np.testing.assert_allclose(peer.result(), ours.result(), rtol=1e-2, atol=1e-4, err_msg=f"{kind} computes something else")
     times = dict.fromkeys(["penstock", *peers], float("inf"))
     for _ in range(rounds):
         for kind, each in (("penstock", ours), *peers.items()):
             times[kind] = min(times[kind], each.best(runs))
-    for peer in peers.values():
-        peer.close()
-    return {"name": name, "times": times, "code": ours.made.code_bytes, "weights": ours.made.weights_bytes, "memory": ours.made.model_bytes}
+    for each in (ours, *peers.values()):
+        each.close()
+    made = ours.made
+    return {"name": name, "threads": threads, "times": times, "code": made.code_bytes, "weights": made.weights_bytes, "memory": made.model_bytes}
 
 
-def table(rows: list[dict[str, object]]) -> str:
-    """The rows as Markdown."""
-    lines = ["| model | Penstock, ms | ONNX Runtime, ms | LiteRT, ms | ratio to the better one | code, KB | weights, MB | memory, MB |",
-             "|---|---|---|---|---|---|---|---|"]
-    for row in rows:
-        times = row["times"]
-        others = [times[kind] for kind in PEERS if kind in times]
-        ratio = f"{times['penstock'] / min(others):.2f}" if others else ""
-        shown = [f"{times[kind]:.2f}" if kind in times else "" for kind in ("penstock", *PEERS)]
-        sizes = [f"{row['code'] / 1e3:.0f}", f"{row['weights'] / 1e6:.1f}", f"{row['memory'] / 1e6:.1f}"]
-        lines.append(f"| {' | '.join([row['name'], *shown, ratio, *sizes])} |")
-    return "\n".join(lines)
+HEADS = ["model", "threads", "Penstock, ms", "ONNX Runtime, ms", "LiteRT, ms", "ratio to the better one", "code, KB", "weights, MB", "memory, MB"]
+
+
+def line(row: dict[str, object]) -> str:
+    """A row as Markdown."""
+    times = row["times"]
+    others = [times[kind] for kind in PEERS if kind in times]
+    ratio = f"{times['penstock'] / min(others):.2f}" if others else ""
+    shown = [f"{times[kind]:.2f}" if kind in times else "" for kind in ("penstock", *PEERS)]
+    sizes = [f"{row['code'] / 1e3:.0f}", f"{row['weights'] / 1e6:.1f}", f"{row['memory'] / 1e6:.1f}"]
+    return f"| {' | '.join([row['name'], str(row['threads']), *shown, ratio, *sizes])} |"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Exported models beside ONNX Runtime and LiteRT, one thread each.")
+    parser = argparse.ArgumentParser(description="Exported models beside ONNX Runtime and LiteRT.")
     parser.add_argument("--models", nargs="*", default=list(export_models.MODELS), choices=list(export_models.MODELS))
+    parser.add_argument("--threads", nargs="*", type=int, default=[1, 2], help="of each system (default: 1 2)")
+    parser.add_argument("--cpu", default="host", help="what models are exported for (default: %(default)s, what the others look for, too)")
     parser.add_argument("--rounds", type=int, default=5, help="turns (default: %(default)s)")
     parser.add_argument("--runs", type=int, default=10, help="runs in a turn (default: %(default)s)")
     parser.add_argument("--folder", help="where files go, and are found again (default: a new one)")
     parser.add_argument("--write", action="store_true", help="renew benchmarks/EXPORT.md")
     options = parser.parse_args()
     folder = Path(options.folder or tempfile.mkdtemp(prefix="penstock-export-"))
-    text = table([measure(name, options.rounds, options.runs, folder) for name in options.models])
-    print(text)
+    lines = [f"| {' | '.join(HEADS)} |", "|---" * len(HEADS) + "|"]
+    print("\n".join(lines), flush=True)
+    for name, threads in itertools.product(options.models, options.threads):
+        lines.append(line(measure(name, threads, options.cpu, options.rounds, options.runs, folder)))
+        print(lines[-1], flush=True)
     if options.write:
+        text = "\n".join(lines)
         page = HERE / "EXPORT.md"
-        head = page.read_text().partition("<!-- table -->")[0]
-        page.write_text(f"{head}<!-- table -->\n\n{text}\n")
+        head, mark, rest = page.read_text().partition("<!-- table -->")
+        after = rest.partition("\n## ")  # the other table's part
+        page.write_text(f"{head}{mark}\n\n{text}\n{''.join(after[1:])}")
     return 0
 
 

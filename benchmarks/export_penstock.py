@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import export_models
+import numpy as np
 
 import penstock as tf
 
@@ -36,21 +37,23 @@ def _layer(layer, x, results):
 
 
 def _gru(layer, x):
-    """r = s(Wr [x, h]), z = s(Wz [x, h]), n = tanh(Wn [x, r h]), h = z h + (1 - z) n: what TensorFlow's GRUCell does."""
-    steps = x.shape[1].value
-    w = {name: tf.constant(layer[name]) for name in "rzn"}
+    """r = s(Wr [x, h]), z = s(Wz [x, h]), n = tanh(Wn [x, r h]), h = z h + (1 - z) n: what TensorFlow's GRUCell does.
 
-    inputs = tf.TensorArray(tf.float32, steps).unstack(tf.transpose(x, [1, 0, 2]))
+    What the inputs contribute does not depend on the state, so it is one product before the loop, as in ONNX Runtime's op.
+    """
+    (_, steps, features), units = x.shape.as_list(), layer["units"]
+    matrix, bias = np.concatenate([layer[name] for name in "rzn"], 1), np.concatenate([layer[f"b{name}"] for name in "rzn"])
+    given = tf.matmul(tf.reshape(x, [steps, features]), matrix[:features]) + bias
+    inputs = tf.TensorArray(tf.float32, steps).unstack(tf.reshape(given, [steps, 1, 3 * units]))
+    gates, candidate = tf.constant(matrix[features:, :2 * units]), tf.constant(matrix[features:, 2 * units:])
 
     def step(time, h, outputs):
         now = inputs.read(time)
-        both = tf.concat([now, h], 1)
-        r = tf.sigmoid(tf.matmul(both, w["r"]) + layer["br"])
-        z = tf.sigmoid(tf.matmul(both, w["z"]) + layer["bz"])
-        n = tf.tanh(tf.matmul(tf.concat([now, r * h], 1), w["n"]) + layer["bn"])
+        r, z = tf.split(tf.sigmoid(tf.matmul(h, gates) + now[:, :2 * units]), 2, 1)
+        n = tf.tanh(tf.matmul(r * h, candidate) + now[:, 2 * units:])
         h = z * h + (1 - z) * n
         return time + 1, h, outputs.write(time, h)
 
-    first = (0, tf.zeros([1, layer["units"]]), tf.TensorArray(tf.float32, steps))
+    first = (0, tf.zeros([1, units]), tf.TensorArray(tf.float32, steps))
     _, _, outputs = tf.while_loop(lambda time, *_: time < steps, step, first)
     return tf.transpose(outputs.stack(), [1, 0, 2])

@@ -1,15 +1,19 @@
 """The evaluation of the OSDI paper, reproduced: `make paper` measures, simulates to the paper's sizes, draws, and writes docs/paper.md.
 
-Usage: python benchmarks/paper.py [--recorded]
+Usage: python benchmarks/paper.py [--recorded | --again]
 
-Steps are measured on this machine, one worker at a time (``penstock simulate``), and kept in ``benchmarks/paper``; with --recorded those are used
-that are kept. Clusters of the paper's size are simulated.
+Real clusters are measured with as many workers as this machine carries (``paper_runs.py``), steps of the paper's sizes one worker at a time
+(``penstock simulate``), and clusters of the paper's size are simulated. All that is measured is kept in ``build`` until all of it is there, so that a
+run that was broken off goes on where it was (--again: begins anew), and then in ``benchmarks/paper``; with --recorded that is used.
 """
 from __future__ import annotations
 
 import argparse
+import copy
+import dataclasses
 import datetime
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,8 +22,14 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "src"))
 sys.path.insert(0, str(HERE))
 
+import cluster as cluster_benchmark  # noqa: E402
+import paper_runs  # noqa: E402
+import simulation  # noqa: E402
+from paper_figures import DOCS, Curve, Panel, draw  # noqa: E402
 from paper_text import PAGE, TABLE_1  # noqa: E402
+from runs import Runs  # noqa: E402
 from table import machine  # noqa: E402
+from text_tables import markdown  # noqa: E402
 
 from penstock.simulate import calibration, costs  # noqa: E402
 from penstock.simulate.capture import Order  # noqa: E402
@@ -30,36 +40,36 @@ from penstock.simulate.network import Network  # noqa: E402
 from penstock.simulate.profile import JobProfile  # noqa: E402
 from penstock.simulate.stragglers import Straggling  # noqa: E402
 
-DOCS, KEPT = HERE.parent / "docs", HERE / "paper"
+KEPT, FRESH = HERE / "paper", HERE.parent / "build" / "paper"
 NETWORK, CORES = Network.parse("10Gbit,50us"), 8
-LATE = Straggling("pareto", 0.03, 2.2)  # of Inception's workers: most hardly, a few very
+LATE = Straggling("pareto", 0.5, 2.0)  # of Inception's workers: most hardly, a few very
+IMAGES = 32  # of a step of Inception, as in the paper
 LANGUAGE = {"full": [], "sampled": ["--sampled", "512"]}
 SERVERS = (1, 2, 4)
 
 PROFILES: dict[str, tuple[int, list[str], int]] = {  # name -> (ps, the program's arguments, how often the step is measured)
     "null": (16, ["null"], 40), "dense": (16, ["dense", "--bytes", "100000000"], 8), "sparse": (16, ["sparse"], 40),
-    "inception": (17, ["inception", "--batch", "1"], 4),
-    **{f"language-{kind}-{ps}": (ps, ["language", "--batch", "16", *more], 3) for kind, more in LANGUAGE.items() for ps in SERVERS},
+    "inception": (17, ["inception", "--batch", "1"], 6),
+    **{f"language-{kind}-{ps}": (ps, ["language", "--batch", "16", *more], 8) for kind, more in LANGUAGE.items() for ps in SERVERS},
 }
 
 
-def profile(name: str, recorded: bool) -> JobProfile:
-    """What a step of a model is made of."""
-    path, (ps, arguments, runs) = KEPT / f"{name}.json", PROFILES[name]
-    if not (recorded and path.exists()):
+def profile(name: str, folder: Path) -> JobProfile:
+    """What a step of a model is made of; measured if the folder has no such file."""
+    path, (ps, arguments, runs) = folder / f"{name}.json", PROFILES[name]
+    if not path.exists():
         print(f"measuring {name} ...", flush=True)
         measured = measure(Order([str(HERE / "paper_models.py"), *arguments], ps, 1, "", runs=runs, seconds=60.0))
         measured.program = " ".join(["paper_models.py", *arguments])
-        path.parent.mkdir(exist_ok=True)
         path.write_text(measured.to_json())
     return JobProfile.from_json(path.read_text())
 
 
-def prices(recorded: bool) -> costs.Costs:
+def prices(folder: Path) -> costs.Costs:
     """What messages cost."""
-    path = KEPT / "costs.json"
-    if not (recorded and path.exists()):
-        path.parent.mkdir(exist_ok=True)
+    path = folder / "costs.json"
+    if not path.exists():
+        print("measuring what messages cost ...", flush=True)
         path.write_text(calibration.measure().to_json())
     return costs.Costs.from_json(path.read_text())
 
@@ -67,9 +77,10 @@ def prices(recorded: bool) -> costs.Costs:
 class Evaluation:
     """The figures and tables of the page."""
 
-    def __init__(self, recorded: bool) -> None:
-        self.costs = prices(recorded)
-        self.profiles = {name: profile(name, recorded) for name in PROFILES}
+    def __init__(self, folder: Path) -> None:
+        self.costs = prices(folder)
+        self.profiles = {name: profile(name, folder) for name in PROFILES}
+        self.batches = with_images(self.profiles["inception"], IMAGES)
 
     def run(self, job: JobProfile, workers: int, late: Straggling | None = None, steps: int = 20) -> Result:
         """A job on the paper's cluster."""
@@ -81,57 +92,85 @@ class Evaluation:
     def null_steps(self) -> str:
         """Models without computation over the number of workers."""
         counts, rows = (1, 2, 5, 10, 25, 50, 100), []
-        curves: dict[str, list[tuple[float, float]]] = {}
-        for name in ("null", "sparse", "dense"):
+        curves: list[Curve] = []
+        for color, name in enumerate(("null", "sparse", "dense")):
             results = [(workers, self.run(synchronous(self.profiles[name], workers) if name != "null" else self.profiles[name], workers, steps=10))
                        for workers in counts]
             rows += [[name, workers, *(f"{1e3 * result.quantile(share):.2f}" for share in (0.5, 0.1, 0.9))] for workers, result in results]
-            curves[name] = [(workers, 1e3 * result.quantile(0.5)) for workers, result in results]
-        draw("paper_null", curves, "workers", "milliseconds per step (median)", logarithmic="both")
+            curves.append(Curve(name, [(workers, 1e3 * result.quantile(0.5)) for workers, result in results], color))
+        draw("paper_null", Panel(curves, "workers", "milliseconds per step (median)", logarithmic=True))
         return markdown(["model", "workers", "median ms", "p10", "p90"], rows)
 
     # --- section 6.3 -------------------------------------------------------------------------------------------------
 
     def inception(self) -> str:
         """Throughput and step times of Inception-v3."""
-        counts, rows = (25, 50, 100, 200), []
-        curves: dict[str, list[tuple[float, float]]] = {"asynchronous": [], "synchronous": []}
+        counts, rows, plain = (25, 50, 100, 200), [], self.batches
+        rates: dict[str, list[tuple[float, float]]] = {"asynchronous": [], "synchronous": []}
+        times: dict[tuple[str, int], list[tuple[float, float]]] = {(name, share): [] for name in rates for share in (10, 50, 90)}
         for workers in counts:
-            plain = self.profiles["inception"]
             for name, job in (("asynchronous", plain), ("synchronous", synchronous(plain, workers))):
-                result = self.run(job, workers, LATE, steps=8)
-                curves[name].append((workers, result.rate))
-                rows.append([name, workers, f"{result.rate:.0f}", *(f"{result.quantile(share):.2f}" for share in (0.1, 0.5, 0.9))])
-        draw("paper_inception", curves, "workers", "images per second")
-        return markdown(["", "workers", "images/s", "p10 s", "p50 s", "p90 s"], rows)
+                result = self.run(job, workers, LATE, steps=10)
+                quantiles = {share: result.quantile(share / 100) for share in (10, 50, 90)}
+                rates[name].append((workers, IMAGES * result.rate))
+                for share, seconds in quantiles.items():
+                    times[name, share].append((workers, seconds))
+                rows.append([name, workers, f"{IMAGES * result.rate:.0f}", *(f"{seconds:.2f}" for seconds in quantiles.values())])
+        draw("paper_inception", Panel([Curve(name, points, color) for color, (name, points) in enumerate(rates.items())],
+                                      "workers", "images per second"))
+        draw("paper_inception_steps", Panel([Curve(name, times[name, 50], color, band=(times[name, 10], times[name, 90]))
+                                             for color, name in enumerate(rates)], "workers", "seconds per step"))
+        (_, half), (_, whole) = rates["asynchronous"][-2:]
+        slower = times["synchronous", 50][1][1] / times["asynchronous", 50][1][1] - 1.0
+        return markdown(["", "workers", "images/s", "p10 s", "p50 s", "p90 s"], rows) + (
+            f"\n\nIn shape: from 100 to 200 workers the throughput grows by {whole / half - 1.0:.0%}; with 50 workers the median synchronous step "
+            f"takes {slower:.0%} longer than the asynchronous one.")
 
     def backups(self) -> str:
         """Step time and normalised speed-up over the number of backup workers."""
-        rows, curves, first = [], list[tuple[float, float]](), 0.0
+        rows, steps = [], list[tuple[float, float]]()
         for backups in range(6):
             workers = 50 + backups
-            simulation = Simulation(synchronous(self.profiles["inception"], workers, backups), self.costs,
+            simulation = Simulation(synchronous(self.batches, workers, backups), self.costs,
                                     Cluster(workers, CORES, NETWORK, straggling=LATE))
             simulation.run(20, warm=3)
-            step = simulation.clock.now / max(simulation.places.time, 1)
-            first = first or step
-            rows.append([backups, f"{step:.3f}", f"{first / step * 50 / workers:.3f}"])
-            curves.append((backups, step))
-        draw("paper_backups", {"step": curves}, "backup workers", "seconds per update")
-        return markdown(["backups", "seconds per update", "normalised speed-up"], rows)
+            steps.append((backups, simulation.clock.now / max(simulation.places.time, 1)))
+        gains = [steps[0][1] / step * 50 / (50 + backups) for backups, step in steps]
+        rows = [[backups, f"{step:.3f}", f"{gain:.3f}"] for (backups, step), gain in zip(steps, gains)]
+        speedups = [(backups, gain) for (backups, _), gain in zip(steps, gains)]
+        draw("paper_backups", Panel([Curve("", steps, 0)], "backup workers", "seconds per update", lowest=None),
+             Panel([Curve("", speedups, 1)], "backup workers", "normalised speed-up", lowest=None))
+        (shortest, least), best = min(steps, key=lambda item: item[1]), gains.index(max(gains))
+        return markdown(["backups", "seconds per update", "normalised speed-up"], rows) + (
+            f"\n\nIn shape: updates are shortest with {shortest} backups, {1.0 - least / steps[0][1]:.1%} shorter than without; "
+            f"{best} give the best speed-up for what they cost, {max(gains) - 1.0:.1%}.")
 
     # --- section 6.4 -------------------------------------------------------------------------------------------------
 
     def language(self) -> str:
         """Words per second over parameter servers and workers."""
-        rows, curves = [], {}
-        for kind in LANGUAGE:
-            for workers in (4, 32, 256):
-                rates = [(ps, 16 * 20 * self.run(self.profiles[f"language-{kind}-{ps}"], workers, steps=3).rate) for ps in SERVERS]
-                curves[f"{kind}, {workers} workers"] = rates
+        rows, curves, drawn = [], {}, list[Curve]()
+        for kind, style in zip(LANGUAGE, ("o-", "s--")):
+            for color, workers in enumerate((4, 32, 256)):
+                rates = [(ps, 16 * 20 * self.run(self.profiles[f"language-{kind}-{ps}"], workers, steps=4).rate) for ps in SERVERS]
+                curves[kind, workers] = dict(rates)
+                drawn.append(Curve(f"{kind}, {workers} workers", rates, color, style))
                 rows.append([kind, workers, *(f"{rate:,.0f}" for _, rate in rates)])
-        draw("paper_language", curves, "ps tasks", "words per second", logarithmic="both")
-        return markdown(["softmax", "workers", *(f"{ps} ps" for ps in SERVERS)], rows)
+        draw("paper_language", Panel(drawn, "ps tasks", "words per second", logarithmic=True))
+        few, some, many = (curves["full", workers] for workers in (4, 32, 256))
+        sampled = curves["sampled", 32]
+        return markdown(["softmax", "workers", *(f"{ps} ps" for ps in SERVERS)], rows) + (
+            f"\n\nIn shape, with the full softmax and one parameter server: a second one brings {some[2] / some[1] - 1.0:+.0%} at 32 workers; going "
+            f"from 4 to 32 workers brings {some[1] / few[1] - 1.0:+.0%}, and from 32 to 256 {many[1] / some[1] - 1.0:+.0%}. With 32 workers and "
+            f"2 parameter servers the sampled softmax is {sampled[2] / some[2]:.1f} times as fast as the full one.")
+
+
+def with_images(one: JobProfile, count: int) -> JobProfile:
+    """The step of a worker with so many images, from one that was measured with a single one: what it computes takes as many times as long."""
+    step = copy.deepcopy(one.step)
+    for block in step.parts[0].blocks:
+        block.native *= count
+    return dataclasses.replace(one, step=step)
 
 
 def table_1() -> str:
@@ -147,50 +186,35 @@ def table_1() -> str:
     return markdown(["training step, ms", "Caffe", "Neon", "Torch", "TensorFlow", "Penstock, CPU", "TF 2.21", "TF+oneDNN", "PyTorch", "JAX"], rows)
 
 
-def markdown(head: list[str], rows: list[list[object]]) -> str:
-    """A table."""
-    return "\n".join(["| " + " | ".join(map(str, row)) + " |" for row in (head, ["---"] * len(head), *rows)])
-
-
-def draw(name: str, curves: dict[str, list[tuple[float, float]]], x: str, y: str, logarithmic: str = "") -> None:
-    """A figure of the page."""
-    import matplotlib  # the extra [plot]
-    matplotlib.use("Agg")
-    matplotlib.rcParams.update({"svg.hashsalt": name, "svg.fonttype": "none", "font.family": "sans-serif"})
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(6, 3.4), layout="constrained")
-    for label, points in curves.items():
-        axes.plot(*zip(*points), "o-", label=label, markersize=3)
-    axes.set(xlabel=x, ylabel=y)
-    if logarithmic:
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
-        ticks = sorted({point[0] for points in curves.values() for point in points})
-        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    else:
-        axes.set_ylim(bottom=0)
-    if len(curves) > 1:
-        axes.legend(fontsize="small", frameon=False)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(DOCS / f"{name}.svg", metadata={"Date": None})
-    pyplot.close(figure)
+def measure_all(again: bool) -> tuple[Path, Runs]:
+    """Measures what is missing of this run; the folder with what steps are made of, and the real runs."""
+    if again:
+        for folder in (FRESH, simulation.KEPT, cluster_benchmark.KEPT.parent):
+            shutil.rmtree(folder, ignore_errors=True)
+    FRESH.mkdir(parents=True, exist_ok=True)
+    return FRESH, paper_runs.measure(FRESH / "runs.json")
 
 
 def main() -> int:
     """Writes the page."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--recorded", action="store_true", help="use the steps that were measured before")
+    parser.add_argument("--recorded", action="store_true", help="use what was measured before")
+    parser.add_argument("--again", action="store_true", help="forget what a run that was broken off has measured")
     args = parser.parse_args()
-    evaluation = Evaluation(args.recorded)
-    parts: dict[str, Callable[[], str]] = {"table_1": table_1, "null": evaluation.null_steps, "inception": evaluation.inception,
-                                           "backups": evaluation.backups, "language": evaluation.language}
+    folder, runs = (KEPT, Runs(KEPT / "runs.json")) if args.recorded else measure_all(args.again)
+    evaluation = Evaluation(folder)
+    parts: dict[str, Callable[[], str]] = {
+        "table_1": table_1, "null": evaluation.null_steps, "inception": evaluation.inception, "backups": evaluation.backups,
+        "language": evaluation.language, "real_null": lambda: paper_runs.null_steps(runs), "real_inception": lambda: paper_runs.inception(runs),
+        "real_language": lambda: paper_runs.language(runs)}
     texts = {}
     for name, make in parts.items():
         print(f"{name} ...", flush=True)
         texts[name] = make()
-    checked = (HERE / "SIMULATION.md").read_text().partition("\n\n")[2] if (HERE / "SIMULATION.md").exists() else "(not measured)"
+    checked = (HERE / "SIMULATION.md").read_text().partition("\n\n")[2]
     (DOCS / "paper.md").write_text(PAGE.format(date=f"{datetime.date.today():%Y-%m-%d}", machine=machine(), checked=checked, **texts))
+    if not args.recorded:
+        shutil.copytree(FRESH, KEPT, dirs_exist_ok=True)
     print(f"written: {DOCS / 'paper.md'}")
     return 0
 

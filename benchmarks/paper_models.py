@@ -1,34 +1,42 @@
 """The models of the OSDI paper's cluster experiments, as programs for the tasks of a cluster (TF_CONFIG): `penstock launch`, `penstock simulate`.
 
 Usage: python paper_models.py MODEL [--batch N] ...     MODEL: null, dense, sparse, inception, language
+
+``cluster_task.py`` runs the larger two, too.
 """
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import sys
+from pathlib import Path
 
 import numpy as np
 
 import penstock as tf
 
-SIZE = 299  # of Inception's images
+sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
+
+import language_model
+
 ROWS, WIDTH = 32, 64  # of an embedding: what a step uses, and how long rows are
 
 
-def parse() -> argparse.Namespace:
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     """The arguments."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("model", choices=MODELS)
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--bytes", type=int, default=100_000_000, help="of a dense model")
     parser.add_argument("--rows", type=int, default=1 << 20, help="of a sparse model")
+    parser.add_argument("--pixels", type=int, default=299, help="of the sides of Inception's images")
     parser.add_argument("--units", type=int, default=512, help="of the language model's LSTM, and of its projection")
     parser.add_argument("--vocabulary", type=int, default=40_000)
     parser.add_argument("--unroll", type=int, default=20)
     parser.add_argument("--sampled", type=int, default=0, help="classes of a sampled softmax; 0: the full one")
     parser.add_argument("--steps", type=int, default=1000)
-    return parser.parse_args()
+    return parser.parse_args(arguments)
 
 
 def shards(count, shape):
@@ -59,42 +67,36 @@ def sparse(args, ps):
     return tf.group(*updates), {}
 
 
-def inception(args, ps):
-    """Inception-v3 on images of noise."""
-    images = tf.placeholder(tf.float32, [args.batch, SIZE, SIZE, 3])
+def inception(args):
+    """Inception-v3 on images of noise: (loss, optimizer, feeds)."""
+    images = tf.placeholder(tf.float32, [args.batch, args.pixels, args.pixels, 3])
     labels = tf.placeholder(tf.int32, [args.batch])
     nets = tf.contrib.slim.nets.inception
     with tf.contrib.slim.arg_scope(nets.inception_v3_arg_scope()):
         logits, ends = nets.inception_v3(images, 1001)
     loss = tf.losses.sparse_softmax_cross_entropy(labels, logits) + 0.4 * tf.losses.sparse_softmax_cross_entropy(labels, ends["AuxLogits"])
-    train = tf.train.RMSPropOptimizer(0.045, 0.9, 0.9, 1.0).minimize(loss)
-    return train, {images: np.zeros([args.batch, SIZE, SIZE, 3], np.float32), labels: np.zeros([args.batch], np.int32)}
+    noise = np.random.RandomState(0).rand(args.batch, args.pixels, args.pixels, 3).astype(np.float32)
+    return loss, tf.train.RMSPropOptimizer(0.045, 0.9, 0.9, 1.0), {images: noise, labels: np.zeros([args.batch], np.int32)}
 
 
-def language(args, ps):
-    """An LSTM with a projection, its embedding and softmax spread over the parameter servers: section 4.2 of the paper."""
-    words = tf.placeholder(tf.int32, [args.batch, args.unroll + 1])
-    sharded = tf.fixed_size_partitioner(ps)
-    embedding = tf.get_variable("embedding", [args.vocabulary, args.units], partitioner=sharded)
-    weights = tf.get_variable("softmax", [args.vocabulary, args.units], partitioner=sharded)
-    bias = tf.get_variable("bias", [args.vocabulary], partitioner=sharded)
-    cell = tf.nn.rnn_cell.LSTMCell(args.units, num_proj=args.units)
-    inputs = tf.unstack(tf.nn.embedding_lookup(embedding, words[:, :-1], "div"), axis=1)
-    states, _ = tf.nn.static_rnn(cell, inputs, dtype=tf.float32)
-    states, targets = tf.reshape(tf.stack(states, 1), [-1, args.units]), tf.reshape(words[:, 1:], [-1])
-    if args.sampled:
-        loss = tf.nn.sampled_softmax_loss(weights, bias, targets[:, None], states, args.sampled, args.vocabulary, partition_strategy="div")
-    else:
-        logits = []  # each shard multiplies on its own ps
-        for shard, offsets in zip(weights, bias):
-            with tf.device(shard.device):
-                logits.append(tf.matmul(states, shard, transpose_b=True) + offsets)
-        loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=targets, logits=tf.concat(logits, 1))
-    train = tf.train.AdagradOptimizer(0.2).minimize(tf.reduce_mean(loss))
-    return train, {words: np.random.RandomState(0).randint(0, args.vocabulary, [args.batch, args.unroll + 1])}
+def language(args):
+    """The language model of the examples on random words: (loss, optimizer, feeds)."""
+    model = language_model.Model(language_model.Sizes(args.vocabulary, args.units, args.units, args.unroll, args.batch, args.sampled), args.shards)
+    words = np.random.RandomState(0).randint(0, args.vocabulary, [args.batch, args.unroll + 1])
+    return model.training_loss, tf.train.AdagradOptimizer(0.2), {model.words: words}
 
 
-MODELS = {"null": dense, "dense": dense, "sparse": sparse, "inception": inception, "language": language}
+LARGE = {"inception": inception, "language": language}
+MODELS = {"null": dense, "dense": dense, "sparse": sparse, **LARGE}
+
+
+def training_step(args, ps):
+    """(the operation that is a step, what is fed)."""
+    if args.model not in LARGE:
+        return MODELS[args.model](args, ps)
+    args.shards = ps
+    loss, optimizer, feeds = LARGE[args.model](args)
+    return optimizer.minimize(loss, colocate_gradients_with_ops=True), feeds
 
 
 def main() -> None:
@@ -107,7 +109,7 @@ def main() -> None:
         server.join()
         return
     with tf.device(tf.train.replica_device_setter(worker_device=f"/job:worker/task:{index}", cluster=cluster)):
-        train, feeds = MODELS[args.model](args, len(cluster["ps"]))
+        train, feeds = training_step(args, len(cluster["ps"]))
     scaffold = tf.train.Scaffold()
     with tf.train.MonitoredSession(tf.train.ChiefSessionCreator(scaffold, server.target) if index == 0
                                    else tf.train.WorkerSessionCreator(scaffold, server.target)) as session:

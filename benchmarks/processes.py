@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import threading
 from pathlib import Path
@@ -40,13 +41,16 @@ class Worker:
 
     def close(self) -> None:
         """Ends the process."""
-        assert self.process.stdin is not None
+        assert self.process.stdin is not None and self.process.stdout is not None and self.process.stderr is not None
         self.process.stdin.close()
         try:
             self.process.wait(10)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        self._listener.join(2)
+        self.process.stdout.close()
+        self.process.stderr.close()
 
     def _listen(self) -> None:
         assert self.process.stderr is not None
@@ -56,7 +60,8 @@ class Worker:
     def _read(self, seconds: float) -> dict[str, Any]:
         """The next line of JSON; whatever else a framework prints is skipped."""
         assert self.process.stdout is not None
-        timer = threading.Timer(seconds, self.process.kill)
+        late = threading.Event()
+        timer = threading.Timer(seconds, lambda: (late.set(), self.process.kill()))
         timer.start()
         try:
             for line in self.process.stdout:
@@ -64,8 +69,14 @@ class Worker:
                     return dict(json.loads(line))
         finally:
             timer.cancel()
-        self._listener.join(2)
-        raise BenchmarkFailed(f"{self.peer.label}, {self.case}: " + "\n".join(self._words))
+        how = _ending(self.process.wait()) if not late.is_set() else f"no answer within {seconds:.0f} seconds"
+        self.close()
+        raise BenchmarkFailed("\n".join([f"{self.peer.label}, {self.case}: {how}", *self._words]))
+
+
+def _ending(code: int) -> str:
+    """How a process ended that should have answered."""
+    return f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
 
 
 def measure_afresh(peer: Peer, script: str, measurement: str) -> dict[str, Any]:
@@ -76,5 +87,6 @@ def measure_afresh(peer: Peer, script: str, measurement: str) -> dict[str, Any]:
     except subprocess.TimeoutExpired as error:
         raise BenchmarkFailed(f"{peer.label}, {measurement}: no result within {READY} seconds") from error
     if done.returncode != 0:
-        raise BenchmarkFailed(f"{peer.label}, {measurement}: " + "\n".join(done.stderr.strip().splitlines()[-5:]))
+        words = done.stderr.strip().splitlines()[-5:]
+        raise BenchmarkFailed("\n".join([f"{peer.label}, {measurement}: {_ending(done.returncode)}", *words]))
     return dict(json.loads(done.stdout.splitlines()[-1]))

@@ -3,7 +3,9 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import random
 import shutil
+import signal
 import tempfile
 import threading
 import time
@@ -13,6 +15,7 @@ os.environ.setdefault("PENSTOCK_COMPILE", "off")  # tests of the compiler turn i
 os.environ.setdefault("PENSTOCK_OPENCL", "off")  # tests of OpenCL devices turn it on
 os.environ.setdefault("PENSTOCK_STRICT", "1")  # here, and in the processes that tests start, an error of the compiler is an error
 
+import numpy as np
 import pytest
 
 HERE = Path(__file__).parent
@@ -21,7 +24,9 @@ MARKERS = {"graph": "graph", "ops": "process", "golden": "process", "state": "pr
            "distributed": "cluster", "browser": "browser"}
 NEEDS = set(MARKERS.values())
 POOLED = ("penstock-kernel", "penstock-team", "penstock-compiler")  # threads of a pool that ends them by itself when they are idle
+GRACE = 60.0  # seconds that a test has to clean up after its time limit
 CRASHES = "PENSTOCK_TEST_CRASHES"  # names the folder where each process of a test run says where it was when it crashed
+KERNELS = "PENSTOCK_CACHE_DIR"  # one folder for a whole run: its processes, and the programs that they start, share what one of them has compiled
 
 
 @pytest.hookimpl(trylast=True)  # after pytest's own plugin, which writes it among the dots
@@ -29,9 +34,27 @@ def pytest_configure(config):
     worker = getattr(config, "workerinput", None)
     if worker is None:
         os.environ[CRASHES] = config.crashes = tempfile.mkdtemp(prefix="penstock-crashes-")
+        config.kernels = None
+        if KERNELS not in os.environ:
+            os.environ[KERNELS] = config.kernels = tempfile.mkdtemp(prefix="penstock-kernels-")
     else:
         config.crash = (Path(os.environ[CRASHES]) / worker["workerid"]).open("w")  # (open as long as the process)
         faulthandler.enable(config.crash)
+    if hasattr(signal, "SIGALRM"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])  # what tells the time limit; a runner may have left it blocked
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Ends the process of a test that its time limit did not end: native code that does not return, a clean-up that waits. It says where it was."""
+    crash, limit = getattr(item.config, "crash", None), item.config.getoption("timeout", None)
+    if crash is None or not limit:
+        return (yield)
+    faulthandler.dump_traceback_later(limit + GRACE, exit=True, file=crash)
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def pytest_terminal_summary(terminalreporter, config):
@@ -47,6 +70,9 @@ def pytest_terminal_summary(terminalreporter, config):
 def pytest_unconfigure(config):
     if hasattr(config, "crashes"):
         shutil.rmtree(config.crashes)
+        if config.kernels is not None:
+            shutil.rmtree(config.kernels, ignore_errors=True)  # a thread that compiles may be writing
+            del os.environ[KERNELS]
 
 
 def pytest_collection_modifyitems(items):
@@ -68,6 +94,13 @@ def own_default_graph():
     left = list(sessions.items)
     del sessions.items[:]
     assert not left, f"the test left default sessions behind: {left}"
+
+
+@pytest.fixture(autouse=True)
+def same_random_numbers():
+    """What a test draws without a seed does not depend on the tests before it."""
+    random.seed(1)
+    np.random.seed(1)
 
 
 @pytest.fixture(autouse=True)

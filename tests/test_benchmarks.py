@@ -84,6 +84,20 @@ def test_imperative_step_runs(case):
 
 
 @pytest.mark.process
+@pytest.mark.parametrize("program, words", [
+    ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "ended by SIGSEGV"),
+    ("raise ValueError('no such case')", "ended with exit code 1\n.*no such case"),
+    ("import time; time.sleep(60)", "no answer within 1 seconds")])
+def test_a_process_that_ends_without_an_answer_is_told_with_the_way_it_ended(tmp_path, monkeypatch, program, words):
+    processes, (peer, *_) = load("processes"), load("peers").PEERS.values()
+    (tmp_path / "worker.py").write_text(program)
+    monkeypatch.setattr(processes, "HERE", tmp_path)
+    monkeypatch.setattr(processes, "READY", 1 if "sleep" in program else 60)
+    with pytest.raises(processes.BenchmarkFailed, match=f"(?s)^Penstock, mlp: {words}"):
+        processes.Worker(peer, "mlp")
+
+
+@pytest.mark.process
 def test_input_pipelines_run(tmp_path, monkeypatch):
     models = load("models.input_models")
     monkeypatch.setattr(models, "BATCH", 8)

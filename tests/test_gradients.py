@@ -45,3 +45,33 @@ def test_gradients_inside_of_a_loop_by_what_is_outside():
     _, total = tf.while_loop(lambda i, total: i < 3, lambda i, total: (i + 1, total + tf.gradients(x * x * total, [x])[0]), [0, 1.0])
     with tf.Session() as session:
         assert session.run(total) == 5.0 ** 3
+
+
+def test_of_sums_of_scalars_whose_rank_is_not_known():
+    """A program that feeds its examples one by one does so."""
+    x, w = tf.placeholder(tf.float32), tf.Variable(1.0)
+    slope, = tf.gradients(tf.reduce_sum(tf.square(x * w - 3.0)), [w])
+    with tf.Session() as session:
+        session.run(w.initializer)
+        for _ in range(3):
+            assert session.run(slope, {x: 2.0}) == -4.0
+        assert session.run(slope, {x: [2.0, 1.0]}) == -8.0
+
+
+def test_gradients_stay_with_operations_on_several_devices():
+    """A sum hands its gradient on as it came, from another device: there it waits for those of the other inputs, as in TensorFlow."""
+    weights, offsets, parts = [], [], []
+    x = tf.constant([[1.0, 2.0]])
+    for index in range(2):
+        with tf.device(f"/cpu:{index}"):
+            weights.append(tf.get_variable(f"w{index}", initializer=np.full([2, 3], index + 1.0, np.float32)))
+            offsets.append(tf.get_variable(f"b{index}", initializer=np.zeros(3, np.float32)))
+            parts.append(tf.matmul(x, weights[-1]) + offsets[-1])
+    with tf.device("/cpu:0"):
+        loss = tf.reduce_sum(tf.square(tf.concat(parts, 1)))
+        pairs = tf.train.GradientDescentOptimizer(1.0).compute_gradients(loss, colocate_gradients_with_ops=True)
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as session:
+        session.run(tf.global_variables_initializer())
+        by_name = {variable.op.name: grad for (_, variable), grad in zip(pairs, session.run([grad for grad, _ in pairs]))}
+    np.testing.assert_array_equal(by_name["w1"], [[12.0] * 3, [24.0] * 3])
+    np.testing.assert_array_equal(by_name["b1"], [12.0] * 3)

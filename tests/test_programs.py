@@ -20,18 +20,12 @@ RUNS = [*[(number, "off") for number in ("01", "02", "03", "05", "11", "22")],
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no programs in {FOLDER}; set PENSTOCK_PROGRAMS")
 
 
-@pytest.fixture(scope="session")
-def kernels(tmp_path_factory):
-    """Programs share what was compiled."""
-    return tmp_path_factory.mktemp("kernels")
-
-
 @pytest.mark.parametrize(("number", "mode"), RUNS)
-def test_program(number, mode, tmp_path, kernels):
-    found = sorted(FOLDER.glob(f"{number}_*.py"))
-    assert len(found) == 1, f"{len(found)} programs with the number {number} in {FOLDER}"
+def test_program(number, mode, tmp_path):
+    programs = sorted(FOLDER.glob(f"{number}_*.py"))
+    assert len(programs) == 1, f"{len(programs)} programs with the number {number} in {FOLDER}"
     paths = [str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PENSTOCK_COMPILE": mode, "PENSTOCK_CACHE_DIR": str(kernels)}
-    result = subprocess.run([sys.executable, "-m", "penstock", "run", str(found[0])], cwd=tmp_path, env=environment,
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PENSTOCK_COMPILE": mode}
+    result = subprocess.run([sys.executable, "-m", "penstock", "run", str(programs[0])], cwd=tmp_path, env=environment,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240, check=False)
-    assert result.returncode == 0, f"{found[0].name} ended with {result.returncode}:\n{result.stdout[-3000:]}"
+    assert result.returncode == 0, f"{programs[0].name} ended with {result.returncode}:\n{result.stdout[-3000:]}"

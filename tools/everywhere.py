@@ -21,6 +21,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.opencl.ptx import why_not
+
 ROOT = Path(__file__).resolve().parent.parent
 Need = Callable[[], str]  # what is missing, and how to get it; "" if nothing
 
@@ -33,6 +35,11 @@ def program(*names: str, get: str = "") -> Need:
 def package(name: str, get: str = "") -> Need:
     """A package of Python."""
     return lambda: "" if importlib.util.find_spec(name) is not None else f"no package {name}" + (f" ({get})" if get else "")
+
+
+def ptxas() -> str:
+    """NVIDIA's assembler, and a Clang that writes for it."""
+    return why_not()
 
 
 @functools.cache
@@ -65,13 +72,17 @@ PARTS = [
     Part("sessions", "", tests("tests/test_smoke.py")),
     Part("the C API", "", tests("tests/capi/test_library.py", "tests/capi/test_build.py"), [program("gcc")]),
     Part("C++ and JavaScript", "", [sys.executable, "tools/languages.py"], [program("g++"), program("node"), program("npm")]),
-    Part("ARM", "AArch64, by qemu", [sys.executable, "tools/arm.py"], [program("qemu-aarch64-static", get="apt install qemu-user-static"),
-                                                                       program("apt-get", "dpkg-deb")]),
+    Part("ARM", "AArch64, by qemu", [sys.executable, "tools/arm.py", "--most", "8", "--limit", "300"],
+         [program("qemu-aarch64-static", "qemu-aarch64", get=_QEMU), program("apt-get")]),
     Part("gpu", "OpenCL (PoCL)", tests("tests/opencl"), [package("pyopencl", "pip install 'penstock[opencl]' pocl-binary-distribution")]),
-    Part("export: C", "", tests("tests/export/test_native.py", "tests/export/test_refusals.py"), [program("gcc")]),
+    Part("gpu: PTX", "ptxas (NVIDIA), built only", tests("tests/opencl/test_ptx.py"),
+         [package("pyopencl", "pip install 'penstock[opencl]' pocl-binary-distribution"), ptxas]),
+    Part("export: C", "", tests("tests/export/test_native.py", "tests/export/test_threads.py", "tests/export/test_refusals.py"), [program("gcc")]),
     Part("export: objects", "all targets, built only", tests("tests/export/test_targets.py", "-k", "objects")),
     Part("export: aarch64", "qemu-aarch64", tests("tests/export/test_targets.py", "-k", "aarch64_by"),
          [package("ziglang", _EXPORT), program("qemu-aarch64", get=_QEMU)]),
+    Part("export: armv7", "qemu-arm", tests("tests/export/test_targets.py", "-k", "armv7_by"),
+         [package("ziglang", _EXPORT), program("qemu-arm", get=_QEMU)]),
     Part("export: wasm", "Node", tests("tests/export/test_targets.py", "-k", "webassembly"), [package("ziglang", _EXPORT), program("node")]),
     Part("export: digits page", "Chromium", tests("-m", "browser", "tests/browser/test_digits.py"),
          [package("ziglang", _EXPORT), package("playwright")]),

@@ -143,6 +143,18 @@ def null_large(tf):
     return null(tf)
 
 
+def fetches(tf):
+    """Many small results of one run."""
+    x = tf.placeholder(tf.float32, [])
+    return trained(tf, [tf.add(x, float(number)) for number in range(200)], {x: 2.0})
+
+
+def feeds(tf):
+    """Many small arrays that are fed."""
+    inputs = [tf.placeholder(tf.float32, [4]) for _ in range(100)]
+    return trained(tf, tf.add_n(inputs), {x: data.normal(4) for x in inputs})
+
+
 def matmul(tf):
     """One large matrix product."""
     a, b = (tf.get_variable("m%d" % seed, initializer=data.normal(sizes.MATMUL, sizes.MATMUL, seed=seed)) for seed in range(2))
@@ -220,7 +232,7 @@ def queue(tf):
 
 
 MODELS = {function.__name__: function for function in (
-    softmax, mlp, lstm, transformer, elementwise, dependent, embedding, null, null_large, matmul, loop, loop_gradient, dynamic_rnn,
+    softmax, mlp, lstm, transformer, elementwise, dependent, embedding, null, null_large, fetches, feeds, matmul, loop, loop_gradient, dynamic_rnn,
     queue)}
 
 

@@ -10,6 +10,9 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from penstock.platform import loading  # noqa: F401 (notes when this process began to load the package)
+
+# isort: split
 from penstock.api import root
 
 __version__ = "0.1.0"

@@ -13,7 +13,7 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Tensor
-from penstock.graph.scopes import name_scope
+from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.ops.array.pack import stack
 from penstock.ops.array.passing import IdentityN
 from penstock.ops.array.shape_ops import reshape
@@ -46,6 +46,37 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
         return _build(f, [identity(to_tensor(arg)) for arg in args])
 
     return decorated
+
+
+def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
+    """``tf.grad_pass_through``: ``f``, through which gradients pass as if it returned its arguments.
+
+    >>> import penstock as tf
+    >>> with tf.Graph().as_default(), tf.Session() as sess:
+    ...     x = tf.constant([1.4, 2.6])
+    ...     sess.run(tf.gradients(tf.grad_pass_through(tf.round)(x) * 3.0, x))[0].tolist()
+    [3.0, 3.0]
+    """
+    def with_gradient(*args: Any) -> Any:
+        def pass_on(*grads: Tensor, variables: Any = None) -> Any:
+            own = grads[0] if len(grads) == 1 else list(grads)
+            return own if variables is None else (own, [None] * len(variables))
+        return f(*args), pass_on
+
+    return functools.wraps(f)(custom_gradient(with_gradient))
+
+
+def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
+    """``tf.recompute_grad``: ``f``, which is computed once more for its gradient, so that nothing of its inside is kept until then."""
+    def with_gradient(*args: Any) -> Any:
+        def again(*grads: Tensor, variables: Any = None) -> Any:
+            with control_dependencies([grad for grad in grads if grad is not None]):
+                inputs = [identity(arg) for arg in args]
+            own = gradients(nest.flatten(f(*inputs)), [*inputs, *(variables or [])], list(grads))
+            return own[:len(inputs)] if variables is None else (own[:len(inputs)], own[len(inputs):])
+        return f(*args), again
+
+    return functools.wraps(f)(custom_gradient(with_gradient))
 
 
 def _build(f: Callable[..., Any], args: list[Tensor]) -> Any:

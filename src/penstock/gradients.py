@@ -22,7 +22,7 @@ from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY
 from penstock.graph.scopes import name_scope
 from penstock.graph.stacks import gradient_calls
-from penstock.graph.traverse import needed
+from penstock.graph.traverse import operations_behind
 from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import fill, zeros_like
 from penstock.ops.array.pack import concat
@@ -213,23 +213,38 @@ class _BackwardWalk:
                 scopes.enter_context(default_graph().colocate_with(op, True))
         return scopes
 
+    def _scope_of_gate(self, op: Operation) -> contextlib.AbstractContextManager[Any]:
+        """Where the gradients of an operation wait for each other: each where it is. One that is only handed on is not where the operation is."""
+        return default_graph().colocate_with(None, True) if self._colocate and not op.graph.imperative else contextlib.nullcontext()
+
     def _differentiate(self, op: Operation, out_grads: list[Any]) -> None:
         function = get_gradient_function_or_explain(op)
         if function is None or not any(tensor.op in self._members or tensor in self._xs for tensor in op._inputs):
             return
         with self._scope_of(op):
-            result = function(op, *(out_grads if op.definition.repeats else _filled(op, out_grads)))  # a loop must know which outputs are not used
+            result = _call_counted(function, op, out_grads if op.definition.repeats else _with_zeros(op, out_grads))  # loops see which are unused
             in_grads = [None] * len(op._inputs) if result is None else _as_list(result)
             if len(in_grads) != len(op._inputs):
                 raise ValueError(f"Num gradients {len(in_grads)} generated for op {op.name} ({op.type}) do not match num inputs {len(op._inputs)}")
             if self._gate and sum(grad is not None for grad in in_grads) > 1:
-                in_grads = tuple_(in_grads)
+                with self._scope_of_gate(op):
+                    in_grads = tuple_(in_grads)
         for index, (tensor, grad) in enumerate(zip(op._inputs, in_grads)):
             if grad is not None and _differentiable(tensor):
                 self._collected.setdefault(tensor, []).append(_check_shape(op, index, tensor, grad))
 
 
-def _filled(op: Operation, grads: list[Any]) -> list[Any]:
+def _call_counted(function: GradientFunction, op: Operation, out_grads: list[Any]) -> Any:
+    """What a gradient function gives; its nodes count as those that TensorFlow has in their place."""
+    nodes = op.definition.gradient_nodes
+    number = nodes(op) if callable(nodes) else nodes
+    if number is None or op.graph.imperative or function is not op.definition.gradient:
+        return function(op, *out_grads)
+    with default_graph().counting_as(number):
+        return function(op, *out_grads)
+
+
+def _with_zeros(op: Operation, grads: list[Any]) -> list[Any]:
     """The gradients of an op's outputs, with zeros where there are none."""
     return [zeros_like(tensor) if grad is None and _has_zeros(tensor) else grad for grad, tensor in zip(grads, op.outputs)]
 
@@ -259,7 +274,7 @@ def _between(ys: Iterable[Tensor], xs: Iterable[Tensor], stops: set[Operation], 
 
 def _before(ys: Iterable[Tensor], outside: Mapping[Operation, Tensor]) -> list[Operation]:
     """All that the ys depend on; what is captured depends on the tensor outside that it stands for."""
-    order = list(needed(ys, (), (), control=False))
+    order = list(operations_behind(ys, (), (), control=False))
     captured = [outside[op] for op in order if op in outside and not outside[op].op.graph.imperative]
     return list(dict.fromkeys([*_before(captured, outside), *order])) if captured else order
 
@@ -333,7 +348,7 @@ def _concatenate(slices: list[IndexedSlices]) -> IndexedSlices:
 def why_no_gradient(y: Tensor, x: Any) -> str:
     """A sentence for people: where the path from ``y`` back to ``x`` ends, when ``gradients`` gives None."""
     source = _source(x)
-    behind = needed([y], (), (), control=False)
+    behind = operations_behind([y], (), (), control=False)
     reached: dict[Operation, None] = {source.op: None}
     for op in behind:
         if any(tensor.op in reached for tensor in op._inputs):

@@ -12,8 +12,13 @@ def test_calls_explain_themselves():
         tf.contrib.tpu.infeed_dequeue(tf.float32, [1])
     with pytest.raises(tf.errors.UnimplementedError, match="TensorRT"):
         tf.contrib.tensorrt.create_inference_graph(None, [])
+    with pytest.raises(tf.errors.UnimplementedError, match="MirroredStrategy trains on CPUs"):
+        tf.distribute.experimental.TPUStrategy()
+    with pytest.raises(tf.errors.UnimplementedError, match="AdamParameters describes an embedding table"):
+        tf.tpu.experimental.AdamParameters(0.1)
+    namespaces = (tf.contrib.tensorrt, tf.contrib.tpu, tf.contrib.distribute, tf.contrib.summary, tf.tpu.experimental)
     for name in REASONS:
-        assert REASONS[name] in (getattr(tf.contrib.tensorrt, name, None) or getattr(tf.contrib.tpu, name)).__doc__
+        assert any(REASONS[name] in getattr(namespace, name).__doc__ for namespace in namespaces if hasattr(namespace, name))
 
 
 def test_reductions_over_devices():
@@ -31,6 +36,13 @@ def test_reductions_over_devices():
     assert got[4].tolist() == [4, 7]
     with pytest.raises(ValueError, match="Must pass >0 tensors"):
         tf.contrib.nccl.all_sum([])
+
+
+def test_names_of_the_core():
+    """tf.tpu and tf.xla are what tf.contrib has."""
+    assert tf.tpu.rewrite is tf.contrib.tpu.rewrite and tf.tpu.CrossShardOptimizer is tf.contrib.tpu.CrossShardOptimizer
+    with tf.Graph().as_default(), tf.Session() as session, tf.xla.experimental.jit_scope():
+        assert session.run(tf.xla.experimental.compile(lambda x: x + 1.0, [tf.constant(1.0)])) == [2.0]
 
 
 def test_computations_for_tpus():

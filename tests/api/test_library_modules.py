@@ -85,3 +85,20 @@ def test_listed_origins_exist(origin):
 def test_the_tables_agree():
     listed = {f"{package}.{name}" for package, names in lib.MODULES.items() for name in names.split()}
     assert lib.SOURCES.keys() | lib.NAMES.keys() <= listed
+
+
+def test_programs_of_tests_in_imperative_style():
+    run("""
+        from tensorflow.python.eager import test
+        import tensorflow as tf
+
+        class Values(test.TestCase):
+            def test_value(self):
+                self.assertAllEqual(tf.constant([1, 2]).numpy(), [1, 2])
+        import __main__
+        __main__.Values = Values
+        try:
+            test.main()
+        except SystemExit as end:
+            assert not end.code
+    """)

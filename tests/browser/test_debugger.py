@@ -86,20 +86,63 @@ def test_steps_lines_loops_and_changes(address, page):
     page.locator("#source li.made").filter(has_text='name="halved"').click()
     page.locator("#breakpoints").get_by_text("line prog.py:").wait_for()
     page.locator("#go").click()
-    status(page, "Stopped behind while/add")
+    status(page, "Stopped after while/add")
     page.locator("#go").click()
-    status(page, "Stopped behind while/halved")
-    assert "iteration 0" in page.locator("#inside").inner_text()
+    status(page, "Stopped after while/halved")
+    assert page.locator("#inside").inner_text() == "inside the loop, iteration 0"
     page.locator(".op[data-name='while/halved']").wait_for(state="attached")
     page.get_by_label("Another value for while/halved:0").fill("0")
     page.get_by_role("button", name="Change").click()
     page.get_by_text("The program goes on with this value.").wait_for()
+    assert float(page.locator("#operation .value td").first.inner_text()) == 0  # what is shown is what it goes on with
     page.locator("#step").click()
     page.wait_for_function("!document.getElementById('status').textContent.includes('while/halved ')")
     page.locator("#breakpoints button").click()
     page.get_by_text("None. Choose an operation").wait_for()
     page.locator("#go").click()
     page.get_by_text("that was the last step").wait_for()
+
+
+def test_a_breakpoint_on_a_node(address, page):
+    """Set and taken away where the node is drawn; the program stops behind it in every run, and nowhere else."""
+    page.goto(address)
+    status(page, "Stopped before the run")
+    assert page.locator("#breakpoint").is_hidden()
+    page.locator("#finish").click()
+    status(page, "The run has ended")
+    page.locator("#go").focus()
+    page.keyboard.press("s")
+    page.get_by_text("Run 2", exact=False).first.wait_for()
+    box = page.locator("#graph .op[data-name='hidden/MatMul']")
+    box.focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Break here").click()
+    page.locator("#breakpoints").get_by_text("node hidden/MatMul").wait_for()
+    page.locator("#graph .op.stops[data-name='hidden/MatMul']").wait_for()
+    for run in (2, 3):
+        page.locator("#go").click()
+        status(page, "Stopped after hidden/MatMul")
+        page.get_by_text(f"Run {run}:", exact=False).first.wait_for()
+        assert page.locator("#source li.current").inner_text().strip() == "hidden = tf.matmul(flat, weights)"
+    page.locator("#operation").get_by_text("[16,10], from").wait_for()
+    page.get_by_role("button", name="Do not break here").click()
+    page.get_by_text("None. Choose an operation").wait_for()
+    assert page.locator("#graph .op.stops").count() == 0
+    page.locator("#go").click()
+    page.get_by_text("that was the last step").wait_for()
+
+
+def test_a_program_that_fails_shows_its_traceback(page, tmp_path):
+    """And nothing but its own: not how the debugger came to run it."""
+    (tmp_path / "prog.py").write_text("import penstock as tf\ntf.Session().run(tf.constant(1.0))\nraise ValueError('spam')\n")
+    with served("debug", "--browser", "--no-open", str(tmp_path / "prog.py")) as (address, process):
+        page.goto(address)
+        status(page, "Stopped before the run")
+        page.locator("#go").click()
+        status(page, "The program has failed")
+        lines = page.locator("#trouble").inner_text().splitlines()
+        assert lines[0].startswith("Traceback") and f'"{tmp_path / "prog.py"}", line 3' in lines[1] and lines[-1] == "ValueError: spam"
+        assert process.wait(60) == 1
 
 
 @pytest.mark.parametrize("page", [{"width": 390, "height": 844, "device_scale_factor": 2, "color_scheme": "dark"}], indirect=True, ids=["phone"])

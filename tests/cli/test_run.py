@@ -68,6 +68,20 @@ def test_traceback_begins_in_the_program(run):
     assert "penstock" not in result.stderr.replace("penstock-", "") and "runpy" not in result.stderr
 
 
+def test_operations_are_made_by_lines_of_the_program_alone(run, tmp_path):
+    """Not by the script of the command."""
+    (tmp_path / "script.py").write_text("import sys\nfrom penstock.cli.main import main\nsys.exit(main(['run', 'prog.py']))\n")
+    (tmp_path / "prog.py").write_text("import tensorflow as tf\nprint([frame[:2] for frame in tf.constant(1).op.traceback])\n")
+    ended = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert ended.stdout.strip() == repr([(str(tmp_path / "prog.py"), 2)]), ended.stderr
+
+
+def test_a_module_of_tensorflow_that_is_a_program(run):
+    ended = run("run", "-m", "tensorflow.python.debug.cli.offline_analyzer", "--dump_dir=nowhere")
+    assert ended.returncode == 1 and "Dump root directory nowhere does not exist" in ended.stderr
+    assert "cannot be executed" in run("run", "-m", "tensorflow.python.debug.cli").stderr
+
+
 def test_flags_and_app_run(run):
     program = """
         import tensorflow as tf
@@ -189,3 +203,18 @@ def test_kinds_of_types_as_numpy_had_them(tmp_path):
                        "from PIL import Image\nprint(Image.ANTIALIAS == Image.LANCZOS)\n")
     done = subprocess.run([sys.executable, "-m", "penstock", "run", str(program)], capture_output=True, text=True, timeout=120)
     assert done.stdout.split() == ["True", "True", "False", "True"], done.stderr
+
+
+def test_ragged_arrays_are_of_objects_again(run):
+    program = """
+import numpy as np, tensorflow as tf
+sentences = np.array([[1], [2, 3]])
+print(sentences.dtype, np.asarray([[1, 2], [3]]).shape, np.array([[1, 2], [3, 4]]).dtype.kind)
+for refused in (lambda: np.array([[1], [2, 3]], dtype=float), lambda: tf.constant([[1], [2, 3]])):
+    try:
+        refused()
+    except ValueError as error:
+        print("refused")
+"""
+    assert run("run", "prog.py", program=program).stdout.split() == ["object", "(2,)", "i", "refused", "refused"]
+    assert "inhomogeneous" in run("run", "--no-era", "prog.py", program=program).stderr

@@ -5,11 +5,14 @@ import json
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
 from penstock.cli import simulate
 from penstock.simulate import costs
+from penstock.simulate.capture import Order
+from penstock.simulate.measuring import measure
 from support.process import environment
 
 pytestmark = pytest.mark.cluster
@@ -60,8 +63,8 @@ def test_a_program(program, tmp_path, capsys):
     prediction = json.loads(told.read_text())
     assert prediction["steps_per_second"] > 0
     assert prediction["bytes_of_variables"] == {"/job:ps/replica:0/task:0": 4000, "/job:ps/replica:0/task:1": 40}
-    names = {event["pid"] for event in json.loads(trace.read_text())["traceEvents"]}
-    assert {"worker 0", "worker 19"} <= names
+    events = json.loads(trace.read_text())["traceEvents"]
+    assert {"worker 0", "worker 19", "ps 1"} <= {event["args"]["name"] for event in events if event["name"] == "process_name"}
     assert simulate.main(["--profile", str(saved), "--workers", "40", "--no-advice"]) == 0
     assert "40 workers, 2 ps" in capsys.readouterr().out
 
@@ -108,7 +111,7 @@ def test_a_graph_def(tmp_path, capfd):
     arguments = ["--ps", "2", "--workers", "20", "--runs", "5", "--no-advice", "--batch", "8"]
     assert simulate.main([*arguments, "--target", "train", graph(tmp_path)]) == 0
     printed = capfd.readouterr().out
-    assert "graph.pb: 20 workers, 2 ps" in printed and "variables          ps 0: 4.0 kB" in printed
+    assert "graph.pb: 20 workers, 2 ps" in printed and "memory             ps 0: 4.0 kB of variables" in printed
 
 
 def test_a_graph_def_for_a_parameter_server_that_the_cluster_does_not_have(tmp_path, capfd):
@@ -127,8 +130,20 @@ def test_what_is_wrong_with_a_graph_def(tmp_path, capsys):
     assert "no operation 'nope'" in capsys.readouterr().err
 
 
+def test_the_softmax_of_the_language_model_is_computed_where_its_shards_are():
+    """Words, rows, activations and their gradients travel; the weights of a shard do not, nor does their gradient."""
+    example = Path(__file__).parents[2] / "examples" / "language_model.py"
+    program = [str(example), "--sampled", "0", "--vocabulary", "2000", "--units", "16", "--batch", "4"]
+    profile = measure(Order(program, 2, 1, "", runs=20))  # more runs than it takes to tell the perplexity
+    shard = 1000 * 512 * 4
+    sent = {message.bytes for part in profile.step.parts for block in part.blocks for message in block.sends}
+    assert profile.variables["/job:ps/replica:0/task:1"]["softmax/part_1"] == shard
+    assert 4 * 20 * 1000 * 4 in sent and max(sent) < shard / 2  # the logits of a shard
+
+
 @pytest.mark.parametrize("arguments", [[], ["--workers", "x", "p.py"], ["--network", "fast", "p.py"], ["--cores", "0", "p.py"],
-                                       ["--straggler", "late", "p.py"], ["--memory", "much", "p.py"]])
+                                       ["--straggler", "late", "p.py"], ["--memory", "much", "p.py"], ["--workers", "0", "p.py"],
+                                       ["--steps", "0", "p.py"]])
 def test_bad_arguments(arguments):
     with pytest.raises(SystemExit) as ended:
         simulate.main(arguments)

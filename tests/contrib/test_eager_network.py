@@ -4,6 +4,7 @@ from __future__ import annotations
 import pytest
 
 import penstock as tf
+from penstock.variables.resource_variable import ResourceVariable
 from support.imperative import imperative
 
 pytestmark = pytest.mark.process
@@ -86,6 +87,7 @@ def test_variables_that_are_restored_when_they_are_made(tmp_path):
         path = tfe.Saver([tf.Variable([1.0, 2.0], name="v")]).save(str(tmp_path / "model"))
         with tfe.restore_variables_on_create(path):
             assert tf.get_variable("v", [2]).numpy().tolist() == [1.0, 2.0]
+            assert ResourceVariable([0.0, 0.0], name="v").numpy().tolist() == [1.0, 2.0]  # by the class itself, too
             with pytest.raises(tf.errors.NotFoundError):
                 tf.Variable(1.0, name="w")
         with tfe.restore_variables_on_create(path, map_func=lambda name: name[-1]):

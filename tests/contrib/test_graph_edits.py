@@ -78,3 +78,11 @@ def test_control_inputs(chain):
     assert chain.get_operation_by_name("waits").control_inputs == []
     with pytest.raises(TypeError, match="ControlOutputs"):
         ge.detach_control_outputs(ge.sgv("a", graph=chain), None)
+
+
+def test_tensors_around_operations():
+    a, b = tf.constant(1.0), tf.constant(2.0)
+    total = a + a + b
+    graph = tf.get_default_graph()
+    assert tf.contrib.graph_editor.select._get_input_ts(graph) == [a, total.op.inputs[0], b]
+    assert len(tf.contrib.graph_editor.select._get_output_ts(graph)) == 4

@@ -222,3 +222,27 @@ def test_mel_weights_in_half_precision():
         weights = session.run(tf.signal.linear_to_mel_weight_matrix(dtype=tf.float16))
     assert weights.dtype == np.float16
     assert weights.max() <= 1
+
+
+def test_what_a_state_saver_says_of_wrong_sequences():
+    """TensorFlow 1.15's own messages."""
+    length, key = tf.placeholder(tf.int32), tf.placeholder(tf.string)
+    first, state = tf.placeholder(tf.float32, [None, 5]), tf.placeholder(tf.float32, [])
+    saver = tf.contrib.training.SequenceQueueingStateSaver(
+        batch_size=1, num_unroll=17, input_length=length, input_key=key, input_context={}, initial_states={"s": state},
+        input_sequences={"a": first, "b": tf.placeholder_with_default(np.zeros(34, np.float32), [None])})
+    with tf.Session() as sess:
+        for steps, message in ((3, "padded_length:0 should be a multiple of: 17, but saw value: 3. Consider setting pad=True."),
+                               (17, "Dimension 0 of tensor labeled sorted_sequences_b should be: 17, shape received: 34")):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+                sess.run(saver.prefetch_op, {length: 1, key: "k", first: np.zeros([steps, 5]), state: 1.0})
+    with pytest.raises(ValueError, match=r"Rank check failed for \S*convert_s:0: Shape \(1, 1\) must have rank 1"):
+        saver.next_batch.save_state("s", np.zeros([1, 1]))
+
+
+def test_exports_of_estimators_without_the_newer_option():
+    class Older:
+        def export_savedmodel(self, export_dir_base, serving_input_fn, assets_extra, as_text, checkpoint_path, default_output_alternative_key):
+            return b"/made"
+    strategy = tf.contrib.learn.make_export_strategy(lambda: None, exports_to_keep=None)
+    assert strategy.export(Older(), "/base") == b"/made"

@@ -89,3 +89,18 @@ def test_graphs_come_as_tensors():
     with tf.Graph().as_default() as graph, pytest.raises(TypeError, match="needs a tf"):
         summary.graph(graph)
     assert summary.eval_dir("model") == "model/eval" and summary.eval_dir("model", "big") == "model/eval_big"
+
+
+def test_summaries_of_version_2_that_take_their_step(tmp_path):
+    v2 = tf.compat.v2.summary
+    with tf.Graph().as_default(), v2.create_file_writer(str(tmp_path)).as_default() as writer, tf.Session() as session:
+        written = [v2.audio("sound", tf.zeros([1, 8, 1]), 4, step=3), v2.write("whole", tf.constant([1.0, 2.0]), step=4)]
+        with pytest.raises(ValueError, match="Unknown encoding"):
+            v2.audio("sound", tf.zeros([1, 8, 1]), 4, step=3, encoding="mp3")
+        session.run(writer.init())
+        session.run(written)
+        session.run(writer.close())
+    values = {value.tag: (event.step, value) for event in _events(tmp_path) for value in event.summary.value}
+    sounds = [value for _, value in values.values() if value.HasField("audio")]
+    assert [(each.audio.sample_rate, each.audio.length_frames) for each in sounds] == [(4.0, 8)]
+    assert values["whole"][0] == 4 and tf.make_ndarray(values["whole"][1].tensor).tolist() == [1.0, 2.0]

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.data.iterator_saveable import restore_iterator, save_iterator
 from support.pipelines import drain
 
 Dataset, experimental = tf.data.Dataset, tf.data.experimental
@@ -86,3 +87,50 @@ def test_a_place_of_another_dataset_is_refused(tmp_path):
         sess.run(start_other)
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"2 seeds, but .* has 4"):
             saver.restore(sess, path)
+
+
+def restored_elsewhere(dataset, path, taken):
+    """What comes after ``taken`` elements, from an iterator in another graph that was never given the dataset."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        iterator = dataset().make_initializable_iterator()
+        x, save = iterator.get_next(), save_iterator(iterator._iterator_resource, path)
+        sess.run(iterator.initializer)
+        for _ in range(taken):
+            sess.run(x)
+        sess.run(save)
+        wanted = drain(sess, x)
+        types, shapes = iterator.output_types, iterator.output_shapes
+    with tf.Graph().as_default(), tf.Session() as sess:
+        iterator = tf.data.Iterator.from_structure(types, shapes)
+        x, restore = iterator.get_next(), restore_iterator(iterator._iterator_resource, path)
+        sess.run(restore)
+        return drain(sess, x), wanted
+
+
+@pytest.mark.parametrize("taken", [0, 3, 12])
+def test_an_iterator_that_is_saved_by_an_operation_brings_its_dataset(tmp_path, taken):
+    (tmp_path / "lines").write_text("one\ntwo\nthree\n")
+    pipelines = {"numbers": lambda: Dataset.range(3).repeat(4),
+                 "shuffled": lambda: Dataset.zip((Dataset.range(12).shuffle(5), Dataset.from_tensor_slices(np.arange(12.0)))),
+                 "lines": lambda: tf.data.TextLineDataset([str(tmp_path / "lines")] * 4),
+                 "mapped": lambda: Dataset.range(24).map(lambda v: tf.to_float(v) / 2.0).batch(2)}
+    for name, dataset in pipelines.items():
+        given, wanted = restored_elsewhere(dataset, str(tmp_path / name), taken)
+        assert len(wanted) == 12 - taken
+        np.testing.assert_array_equal(given, wanted)
+
+
+def test_a_dataset_with_variables_is_not_saved(tmp_path):
+    factor = tf.Variable(2.0, use_resource=True)
+    iterator = Dataset.range(5).map(lambda v: tf.to_float(v) * factor).make_initializable_iterator()
+    x, path = iterator.get_next(), str(tmp_path / "place")
+    save, restore = save_iterator(iterator._iterator_resource, path), restore_iterator(iterator._iterator_resource, path)
+    with tf.Session() as sess:
+        sess.run([factor.initializer, iterator.initializer])
+        sess.run(x)
+        sess.run(save)
+        sess.run(x)
+        sess.run(restore)
+        assert drain(sess, x) == [2.0, 4.0, 6.0, 8.0]
+    with tf.Session() as sess, pytest.raises(tf.errors.FailedPreconditionError, match=r"Restore\(\) failed"):
+        sess.run(restore)

@@ -16,4 +16,5 @@ def test_rejection_resample():
     for initial in (None, [0.9, 0.1]):
         pairs = listed(dataset.apply(experimental.rejection_resample(lambda c: c, [0.5, 0.5], initial, seed=4)))
         assert all(found == value for found, value in pairs)
-        assert math.isclose(np.mean([found for found, _ in pairs]), 0.5, abs_tol=0.07)
+        # Half of the elements come from the data as it is; later on, when the rest has run out, all of them do.
+        assert math.isclose(np.mean([found for found, _ in pairs[:800]]), 0.5, abs_tol=0.07)

@@ -146,7 +146,7 @@ def test_reset_ends_a_step_that_waits():
 
 
 def test_prefetch_overlaps():
-    """The next elements are made while nobody asks for them."""
+    """The next elements are made before they are asked for."""
     made = [threading.Event() for _ in range(3)]
     with tf.Graph().as_default(), tf.Session() as sess:
         x = Dataset.range(3).map(lambda v: tf.py_func(lambda value: (made[value].set(), value)[1], [v], tf.int64))

@@ -241,6 +241,35 @@ def test_on_a_cluster():
     assert stops[0]["node"] == "product" and stops[0]["changeable"] and stops[1]["kind"] == "end"
 
 
+def test_a_loop_on_a_cluster():
+    """Its iterations, a change in one of them, and the filter that stops where the bad value was made."""
+    stops = []
+
+    def script(page):
+        page.stopped()
+        page.ask("break", kind="node", where="while/doubled")
+        for _ in range(2):
+            stops.append(page.go("go")["stop"])
+        page.ask("change", name="while/doubled:0", value="inf")
+        page.ask("break", kind="node", where="while/doubled")
+        page.ask("break", kind="filter", where="has_inf_or_nan")
+        stops.append(page.go("go")["stop"])
+        page.ask("change", name="while/halved:0", value=5.0)
+
+    def body(i, value):
+        doubled = tf.multiply(value, 2.0, name="doubled")
+        return i + 1, tf.multiply(doubled, 0.5, name="halved")
+
+    server = tf.train.Server.create_local_server()
+    result = tf.while_loop(lambda i, value: i < 3, body, [0, 1.0])[1]
+    with tf.Session(server.target) as session, Page(script):
+        assert session.run(result) == 5.0
+    server.stop()
+    assert [(stop["node"], stop["frames"], stop["changeable"]) for stop in stops] == [
+        ("while/doubled", [["while_body", 0]], True), ("while/doubled", [["while_body", 1]], True), ("while/halved", [["while_body", 1]], True)]
+    assert "tf.multiply(doubled, 0.5" in stops[2]["code"]
+
+
 @pytest.mark.parametrize("value, told", [
     (np.float32([1.0, np.nan, -np.inf, 0.0]), {"counts": {"nan": 1, "+inf": 0, "-inf": 1, "zero": 1, "negative": 0, "positive": 1}, "broken": 2}),
     (np.int32(5), {"rows": [["5"]], "broken": 0, "images": []}), (np.array([b"text", b"\xff"], object), {"rows": [["text", "\ufffd"]]}),

@@ -158,6 +158,31 @@ def test_replicas_stay_equal(resource):
             np.testing.assert_allclose(session.run(w), results[0][1], rtol=1e-4)
 
 
+def test_trainings_after_each_other_do_not_meet():
+    """The second worker comes first to the second training: the board still shows the epoch of the first one."""
+    with servers(2) as made:
+        replicas = [Replica(task, 2, 3) for task in range(2)]
+        assert [int(step) for step, *_ in together(lambda task: replicas[task].run(made[task].target), 2)] == [3, 3]
+        again = [Replica(task, 2, 3) for task in range(2)]
+        late = threading.Event()
+
+        def meet(task):
+            if task == 0:
+                late.wait(0.5)
+            with again[task].graph.as_default(), tf.Session(made[task].target) as session:
+                hook = again[task].hooks[0]
+                hook.begin()
+                session.run(tf.global_variables_initializer())
+                session.run(tf.local_variables_initializer())
+                hook.after_create_session(session, None)
+                session.run(again[task].train)
+                return session.run(again[task].fetches)
+
+        first, second = together(meet, 2)
+    assert first[0] == second[0] == 1
+    np.testing.assert_array_equal(first[1], second[1])
+
+
 def test_the_end_of_one_workers_data_ends_all():
     with servers(3) as made:
         results = together(lambda task: Replica(task, 3, 100, batches=4 if task == 1 else None).run(made[task].target), 3)

@@ -137,6 +137,15 @@ def test_files_and_python_are_out_of_reach(client, monkeypatch):
     assert client.run("read:0")[0] == 0 and client.run("python:0")[0] == tf.errors.PERMISSION_DENIED
 
 
+def test_clusters_are_not_theirs_to_bring(server, client):
+    """The server would call the addresses that they name."""
+    config = tf.ConfigProto()
+    config.cluster_def.job.add(name="worker", tasks={0: server.target.removeprefix("grpc://"), 1: "127.0.0.1:9"})
+    with pytest.raises(grpc.RpcError) as refusal:
+        client.call("CreateSession", graph_def=graph(), config=config)
+    assert refusal.value.code() is grpc.StatusCode.PERMISSION_DENIED and "cluster_def" in refusal.value.details()
+
+
 def test_errors_name_the_node_and_no_line_of_the_server(client):
     with tf.Graph().as_default() as made:
         tf.check_numerics(tf.placeholder_with_default(np.float32(np.inf), []), "too large", name="scope/check")

@@ -273,7 +273,7 @@ def test_greetings_are_not_repeated():
     proof = client.prove(server.answer(hello))
     client.check(server.finish(proof))
     other = Greeting(b"s")
-    other.answer(hello)  # somebody has overheard all of it and says it again
+    other.answer(hello)  # an eavesdropper repeats all of it
     with pytest.raises(tf.errors.UnauthenticatedError, match="wrong"):
         other.finish(proof)
     for secret in (b"t", None):
@@ -360,7 +360,7 @@ def closed_server(monkeypatch, over_the_network):
 
 @pytest.mark.parametrize("compression", [grpc.Compression.NoCompression, grpc.Compression.Gzip])
 def test_strangers_may_not_say_much(closed_server, compression):
-    """Whoever has not shown the secret cannot make the server take more than a piece, be it as one message or by compression."""
+    """A client that has not shown the secret cannot make the server take more than a piece, be it as one message or by compression."""
     large, piece = bytes(8 << 20), bytes(1 << 20)
     codes = {}
     with grpc.insecure_channel(address(closed_server), compression=compression, options=[

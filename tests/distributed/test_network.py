@@ -69,7 +69,7 @@ def test_a_link_that_is_gone(cluster, how):
 
 
 def test_a_task_that_is_far_away(cluster):
-    """To connect takes several ways there and back: nobody who waits for the first one is taken for lost."""
+    """To connect takes several ways there and back: a task that waits for the first one is not taken for lost."""
     with Proxy(cluster.spec["ps"][0]) as proxy:
         proxy.delay = 0.3
         transport = GrpcTransport(Access.from_environment())
@@ -80,7 +80,7 @@ def test_a_task_that_is_far_away(cluster):
 
 
 def test_a_link_that_is_slow(cluster):
-    """Whoever is only slow is waited for, longer than it takes to give up one that is silent."""
+    """A task that is only slow is waited for, longer than it takes to give up one that is silent."""
     v, step = model(2 << 20)
     with tf.Session(cluster.target("worker", 0)) as session:
         session.run(v.initializer)

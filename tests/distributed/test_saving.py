@@ -67,7 +67,7 @@ def test_a_full_disk(cluster, small_disk):
     assert 1 <= saved < 10 and value_in(last, "v") == saved, "the checkpoint before is whole, and still the latest"
     assert not [file for file in Path(folder).glob("*temp*/**/*") if file.is_file()], "nothing half-written takes up room"
 
-    for old in Path(folder).glob("model.ckpt-*"):  # somebody makes room
+    for old in Path(folder).glob("model.ckpt-*"):  # another program makes room
         if old.is_file() and not old.name.startswith(os.path.basename(last)):
             old.unlink()
     with training() as session:

@@ -1,4 +1,4 @@
-"""The cost of a sparse step does not grow with the table: whoever else gathers from it at that moment, an update never copies it."""
+"""The cost of a sparse step does not grow with the table: an update never copies it, even while another worker gathers from it."""
 from __future__ import annotations
 
 import gc

@@ -148,7 +148,7 @@ def test_a_failed_part_tells_its_receivers(steps):
 
 
 def test_what_nobody_takes_is_dropped(steps):
-    """Also if no other step ever begins here, and nobody waits for ever for a step that never began."""
+    """Also if no other step ever begins here, and no thread waits forever for a step that never began."""
     steps.begin(1, 0).rendezvous.send(HERE, 5)
     steps.end(1)
     receiver = Receiver(steps, 2)

@@ -1,4 +1,4 @@
-"""SyncReplicasOptimizer: whose gradients make an update, which are dropped, and that nobody is left waiting. Servers of one process."""
+"""SyncReplicasOptimizer: whose gradients make an update, which are dropped, and that no worker is left waiting. Servers of one process."""
 from __future__ import annotations
 
 import contextlib

@@ -105,7 +105,7 @@ def test_workers_come_and_go(tmp_path):
 
 
 def test_synchronous_training_goes_on(tmp_path):
-    """Two workers, two gradients per update: nobody can be spared. Each task is killed and started again; all end, at the step asked for."""
+    """Two workers, two gradients per update: no worker can be spared. Each task is killed and started again; all end, at the step asked for."""
     with Servers(ps=1, worker=2) as cluster, contextlib.ExitStack() as programs:
         def start(task):
             running[task] = programs.enter_context(Program("sync", task, cluster, tmp_path, LAST))

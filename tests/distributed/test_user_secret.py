@@ -107,7 +107,7 @@ def test_who_may_connect_is_said(caplog, monkeypatch):
         monkeypatch.setenv("PENSTOCK_CLUSTER_SECRET", "open sesame, open sesame")
         Server.create_local_server().stop()
     assert f"who may connect: processes of user {os.geteuid()} on this machine; of TensorFlow's own clients: those of this user" in caplog.text
-    assert "who may connect: whoever has the cluster's secret; of TensorFlow's own clients: none" in caplog.text
+    assert "who may connect: any process that has the cluster's secret; of TensorFlow's own clients: none" in caplog.text
     assert str(Access()) == "anybody on this machine"
 
 

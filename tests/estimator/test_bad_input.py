@@ -28,7 +28,7 @@ def test_no_loss_and_no_train_op(tmp_path):
 
 
 @pytest.mark.parametrize(("make", "column"), [
-    (lambda word: tf.feature_column.embedding_column(word, 2), "word_embedding"),
+    (lambda word: tf.feature_column.embedding_column(word, 2), "word"),
     (lambda word: tf.feature_column.indicator_column(word), "word_indicator")])
 def test_a_feature_that_a_column_names_and_the_data_lack(tmp_path, make, column):
     word = tf.feature_column.categorical_column_with_vocabulary_list("word", ["a"])

@@ -73,3 +73,48 @@ def test_every_task_of_a_cluster_is_killed(tmp_path):
         assert running["evaluator"].until("evaluated", LAST) == LAST and running["evaluator"].process.wait(PATIENCE) == 0
     assert tf.train.load_variable(str(folder), "global_step") == LAST
     np.testing.assert_allclose(tf.train.load_variable(str(folder), "w0"), TARGET, atol=0.05)  # two workers: some gradients were stale
+
+
+def test_every_task_of_an_experiment_is_killed(tmp_path):
+    """The same for Experiment and learn_runner: ps, master and worker of TF_CONFIG, and a process that evaluates."""
+    folder, limit = tmp_path / "model", tmp_path / "limit"
+    ports = iter(free_ports(3))
+    cluster = {job: [f"127.0.0.1:{next(ports)}"] for job in ("master", "worker", "ps")}
+    with contextlib.ExitStack() as stack:
+        running: dict[str, Job] = {}
+
+        def start(job):
+            if job == "evaluator":
+                running[job] = stack.enter_context(Job(folder, LAST, kind=("experiment", "continuous_eval")))
+            else:
+                running[job] = stack.enter_context(Job(folder, LAST, cluster, (job, 0), ("experiment",)))
+
+        limit.write_text("8")
+        for job in ("ps", "master", "evaluator"):
+            start(job)
+        running["master"].until("step", 5)
+        running["evaluator"].until("evaluated")
+        running["evaluator"].kill()
+        start("worker")
+        running["worker"].until("step", 8)
+        running["worker"].kill()
+        limit.write_text("15")
+        running["master"].until("step", 15)
+        running["ps"].kill()
+        start("ps")
+        start("evaluator")
+        limit.write_text("30")
+        assert 0 < running["master"].until("from") < 15, "all variables are restored from the last checkpoint"
+        running["master"].until("step", 30)
+        start("worker")
+        running["worker"].until("step", 30)
+        running["worker"].kill()
+        running["master"].kill()
+        start("master")
+        assert 15 < running["master"].until("from") <= 31
+        limit.unlink()
+        assert running["master"].until("evaluated", LAST) == LAST
+        assert running["master"].until("done") == LAST and running["master"].process.wait(PATIENCE) == 0
+        assert running["evaluator"].until("evaluated", LAST) == LAST and running["evaluator"].process.wait(PATIENCE) == 0
+    assert tf.train.load_variable(str(folder), "global_step") == LAST
+    np.testing.assert_allclose(tf.train.load_variable(str(folder), "w0"), TARGET, atol=0.05)  # two workers: some gradients were stale

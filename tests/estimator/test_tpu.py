@@ -51,6 +51,18 @@ def test_it_trains_evaluates_and_predicts(model):
     assert predicted["size"] == 8 and predicted["y"] == 0
 
 
+def test_an_estimator_is_exported_for_serving(tmp_path):
+    columns = [tf.feature_column.numeric_column("x")]
+    linear = tf.estimator.LinearRegressor(columns, str(tmp_path / "model"))
+    linear.train(tf.estimator.inputs.numpy_input_fn({"x": X}, 2 * X, batch_size=4, shuffle=False), steps=2)
+    receiver = tf.estimator.export.build_parsing_serving_input_receiver_fn(tf.feature_column.make_parse_example_spec(columns))
+    folder = tpu.export_estimator_savedmodel(linear, str(tmp_path / "export"), receiver).decode()
+    served = tf.contrib.predictor.from_saved_model(folder)
+    example = tf.train.Example(features=tf.train.Features(feature={"x": tf.train.Feature(float_list=tf.train.FloatList(value=[3.0]))}))
+    expected = next(linear.predict(tf.estimator.inputs.numpy_input_fn({"x": X[3:4]}, shuffle=False)))["predictions"]
+    np.testing.assert_allclose(served({"inputs": [example.SerializeToString()]})["outputs"][0], expected, rtol=1e-6)
+
+
 def test_that_there_are_no_tpus_is_said_once(tmp_path, capfd):
     for _ in range(2):
         tpu.TPUEstimator(model_fn, config=tpu.RunConfig(model_dir=str(tmp_path)), params={"rate": 0.1}, train_batch_size=4)

@@ -1,4 +1,4 @@
-"""Kernels over blocks of large arrays: what they give is what they give at once, also over an input that nobody needs any more."""
+"""Kernels over blocks of large arrays: what they give is what they give at once, also over an input that is not needed any more."""
 from __future__ import annotations
 
 import tracemalloc

@@ -23,6 +23,7 @@ def run(build, value):
     (lambda x: tf.concat([x, [[1.0]]], 0), [1.0]),
     (lambda x: tf.reshape(x, [4]), [1.0, 2.0, 3.0]),
     (lambda x: tf.stack([x, [1.0]]), [1.0, 2.0]),
+    (lambda x: tf.raw_ops.AccumulateNV2(inputs=[x], shape=[5, 3]), [1.0, 2.0]),
 ])
 def test_wrong_shapes_are_errors(build, value):
     with pytest.raises(tf.errors.InvalidArgumentError):

@@ -1,11 +1,13 @@
 """Runs of regions before there is native code for them."""
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import penstock as tf
 from penstock.execute import region
 from penstock.native.config import config
+from penstock.native.table import patience
 from penstock.ops.random import distributions, random
 
 pytestmark = pytest.mark.process
@@ -32,3 +34,25 @@ def test_variables_with_many_random_numbers_begin_natively(many, by_numpy, monke
     monkeypatch.setattr(region, "_MANY", many)
     assert _initial_values("background", monkeypatch) == wanted
     assert bool(runs) == by_numpy
+
+
+def test_what_a_region_is_given_does_not_depend_on_who_ran_the_one_before(monkeypatch):
+    """A small region that NumPy runs for a while gives a number to a large one, which is native at once. When the small one becomes native as well,
+    the large one must not be taken for a new one, with other inputs."""
+    monkeypatch.setattr(config, "mode", "background")
+    monkeypatch.setattr(patience, "SHARE", 0.0002)
+    specialise, made = region.RegionRun._specialise, []
+
+    def note(self, signature, arrays):
+        made.append([kind.__name__ for kind, *_ in signature])
+        return specialise(self, signature, arrays)
+    monkeypatch.setattr(region.RegionRun, "_specialise", note)
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [8])
+        total = tf.reduce_sum(x * 2.0)
+        echo = tf.py_func(lambda value: value, [total], tf.float32)
+        echo.set_shape([])
+        square = tf.fill([400, 400], echo)
+        product = tf.reduce_mean(tf.matmul(square, square + 1.0) * total)
+        values = {float(session.run(product, {x: np.ones(8, np.float32)})) for _ in range(60)}
+    assert len(made) == 2 and values == {400 * 16.0 * 17.0 * 16.0}, made

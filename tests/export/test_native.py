@@ -167,6 +167,17 @@ def test_a_bad_index_is_a_status_with_a_message(tmp_path):
     assert status > 0 and "rows (" in loaded.message(status)
 
 
+def test_each_of_several_checks_is_a_status_with_a_message(tmp_path):
+    x = tf.placeholder(tf.float32, [3], name="x")
+    checked = [tf.check_numerics(tf.log(x), "log", name="first"), tf.check_numerics(1 / (x - 1), "quotient", name="second")]
+    with tf.Session() as session:
+        loaded = Loaded(export(session, tmp_path, checked[0] + checked[1], x))
+    np.testing.assert_allclose(loaded.run("run", [np.array([2, 3, 4], np.float32)], [(3,)])[0], np.log([2, 3, 4]) + [1, 1 / 2, 1 / 3], rtol=1e-6)
+    for values, name in (([2, 3, -1], "first"), ([2, 3, 1], "second")):
+        status = loaded.status("run", [np.array(values, np.float32), np.zeros(3, np.float32)])
+        assert status > 0 and f"{name} (" in loaded.message(status)
+
+
 def test_results_that_are_known_and_feeds_that_are_fetched(tmp_path):
     x = tf.placeholder(tf.float32, [2], name="x")
     unused = tf.placeholder(tf.float32, [2], name="unused")

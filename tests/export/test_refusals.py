@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.cli.main import main
+from penstock.export import linking
 from penstock.export.failures import CannotExport
 
 pytestmark = pytest.mark.process
@@ -62,6 +64,15 @@ def test_arguments_that_make_no_sense(tmp_path):
                 tf.export(x * 2, x, tmp_path, session=session, **{"kind": "object", **options})
         with pytest.raises(ValueError, match="no target 'vax'"):
             tf.export(x * 2, x, tmp_path, session=session, target="vax")
+
+
+def test_without_a_linker_it_says_what_to_install(tmp_path, monkeypatch, capsys):
+    x = tf.placeholder(tf.float32, [2], name="x")
+    monkeypatch.setattr(linking, "has_linker", lambda: False)
+    with tf.Session() as session, pytest.raises(tf.errors.FailedPreconditionError, match=r"pip install 'penstock\[export\]'; --kind object"):
+        tf.export(x * 2, x, tmp_path, session=session)
+    assert main(["export", str(tmp_path / "nothing.pb"), "-o", str(tmp_path), "--target", "vax"]) == 1
+    assert "nothing.pb" in capsys.readouterr().err
 
 
 def test_variable_without_a_value(tmp_path):

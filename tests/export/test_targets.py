@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.export.targets import TARGETS, find
+from penstock.export import targets
+from penstock.export.targets import TARGETS, X86, find, host, host_cpu
 from support.exported import needs_linker, needs_program, run_bare
 
 pytestmark = pytest.mark.process
@@ -55,11 +56,34 @@ def test_cpus_of_a_target():
         find("x86_64-linux", "z80")
 
 
+def test_the_cpu_of_this_machine(monkeypatch):
+    level = find("host", "host").machine
+    assert level.cpu == host_cpu() and (not host().startswith("x86_64") or level.features == X86[level.cpu])
+    with pytest.raises(ValueError, match="this machine is"):
+        find("wasm32", "host")
+    monkeypatch.setattr(targets, "host", lambda: "x86_64-linux")
+    for missing, expected in (("avx512vl", "x86-64-v3"), ("avx2", "x86-64-v2"), ("", "x86-64-v4")):
+        here = {each[1:]: each[1:] != missing for each in X86["x86-64-v4"].split(",")}
+        monkeypatch.setattr(targets.binding, "get_host_cpu_features", lambda here=here: here)
+        assert host_cpu() == expected
+    monkeypatch.setattr(targets.binding, "get_host_cpu_features", dict)
+    with pytest.raises(ValueError, match="x86-64-v2"):
+        host_cpu()
+
+
 @needs_linker
 @needs_program("qemu-aarch64", "apt install qemu-user")
 def test_aarch64_by_an_emulator(model, tmp_path):
     made = export(model, tmp_path, target="aarch64-linux", kind="object")
     found = run_bare(made, model[3], (3, 10), "aarch64-linux-musl", "qemu-aarch64", batch=3)
+    np.testing.assert_allclose(found, model[4], rtol=1e-5, atol=1e-6)
+
+
+@needs_linker
+@needs_program("qemu-arm", "apt install qemu-user")
+def test_armv7_by_an_emulator(model, tmp_path):
+    made = export(model, tmp_path, target="armv7-linux", kind="object")
+    found = run_bare(made, model[3], (3, 10), "arm-linux-musleabihf", "qemu-arm", batch=3)
     np.testing.assert_allclose(found, model[4], rtol=1e-5, atol=1e-6)
 
 

@@ -197,6 +197,6 @@ def test_conditionals_that_share_their_branches(monkeypatch, mode):
 
 
 def test_the_shape_of_what_no_int32_counts():
-    """Whoever asks for the shape while building, another shape function, gets numbers; whoever runs it, an error of the op."""
+    """Another shape function that asks for the shape while building gets numbers; running it is an error of the op."""
     x = tf.placeholder(tf.float32, [None, 2**62])
     assert tf.reshape(tf.placeholder(tf.float32), tf.shape(x)).shape.as_list() == [None, 2**62]

@@ -191,7 +191,7 @@ def test_container():
 
 
 def test_libraries_ask_where_they_are():
-    """As Keras 2 does: an object that is no op is told its device."""
+    """As Keras 2 does: an object other than an op is told its device."""
     class Capture:
         device = None
 

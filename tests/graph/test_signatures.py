@@ -23,7 +23,10 @@ DATA = Path(__file__).parent / "data" / "opdefs.txt.gz"
 
 # Ops that TensorFlow 1.15 does not have, or does not show to Python, each with its reason.
 OURS = {
+    "BipartiteMatch": "of tf.contrib.image's own library",
+    "ImageConnectedComponents": "of tf.contrib.image's own library",
     "_CallFunction": "a traced function, called by one node",
+    "_CallNamed": "a function of the library, called by a node whose type is its name",
     "_Arg": "the runtime's own: where a fed value enters a step",
     "_Refuse": "the compiler's own: ends a step of native code whose op has to say what is wrong",
     "_Region": "the compiler's own: nodes that run together as native code",
@@ -50,6 +53,8 @@ OURS = {
     "_FuncInput": "a parameter of the graph of a function body",
     "_IteratorPlace": "where an iterator stands, as numbers that a checkpoint can hold; TensorFlow stores a variant",
     "_MoveIterator": "the way back from those numbers",
+    "_IteratorDataset": "the dataset of an iterator, which SaveIterator of TensorFlow 1.4 kept, as bytes",
+    "_RestoreIterator": "the way back from place and dataset",
     "GatherTree": "of TensorFlow, but of tf.contrib.seq2seq, whose ops are not in its core",
     "SparseFeatureCross": "of TensorFlow, but of tf.contrib.layers",
     "WALSComputePartialLhsAndRhs": "of TensorFlow, but of tf.contrib.factorization",
@@ -57,6 +62,12 @@ OURS = {
         FertileStatsIsInitializedOp FertileStatsResourceHandleOp FertileStatsSerialize FinalizeTree GrowTreeV4 ProcessInputV4 ReinterpretStringToFloat
         TraverseTreeV4 TreeDeserialize TreeIsInitializedOp TreePredictionsV4 TreeSerialize TreeSize UpdateModelV4""".split(),
         "of TensorFlow, but of tf.contrib.tensor_forest"),
+    **dict.fromkeys("""CreateTreeEnsembleVariable DecisionTreeEnsembleResourceHandleOp GradientTreesPartitionExamples GradientTreesPrediction
+        TreeEnsembleDeserialize TreeEnsembleIsInitializedOp TreeEnsembleSerialize TreeEnsembleStampToken TreeEnsembleStats""".split(),
+        "of TensorFlow, but of tf.contrib.boosted_trees"),
+    "_LearnGradientTrees": "what TensorFlow does there by a dozen nodes per column",
+    "_SerializeGradientTreeLayer": "what such a layer has learned, for checkpoints",
+    "_RestoreGradientTreeLayer": "the way back",
     "_InitializedValue": "the value of a variable, or the value it would be initialised with",
     "_ResourceInitializedValue": "the same for a resource variable",
 }

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import gc
 import resource
+import weakref
 
 import numpy as np
 import pytest
@@ -180,3 +181,29 @@ def test_a_tape_that_is_entered_again_goes_on():
             tape.watch(x)
             z = x * 3.0
         np.testing.assert_array_equal(tape.gradient(z, x).numpy(), [3.0, 3.0])
+
+
+def test_gradients_that_the_program_drops_do_not_leave_their_segment():
+    """A reference cycle would keep them until the garbage is collected: they would be computed as values, and structures change when it is."""
+    with imperative():
+        v, w = [tf.Variable([[1.0, 2.0], [3.0, 4.0]], use_resource=True) for _ in range(2)]
+
+        def update():
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(tf.matmul(v, w))
+            gradients = tape.gradient(loss, [v, w])
+            for variable, gradient in zip((v, w), gradients):
+                variable.assign_sub(0.125 * gradient)
+            return loss, weakref.ref(gradients[1])
+
+        gc.collect()
+        gc.disable()
+        try:
+            dropped = []
+            for _ in range(6):
+                loss, gradient = update()
+                dropped.append(gradient() is None)
+                loss.numpy()
+        finally:
+            gc.enable()
+        assert dropped[-3:] == [True] * 3

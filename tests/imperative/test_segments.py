@@ -164,3 +164,10 @@ def test_a_value_has_no_operation():
             with pytest.raises(AttributeError, match=f"Tensor.{name} is meaningless when eager execution is enabled"):
                 getattr(x, name)
             assert not hasattr(x, name)
+
+
+def test_what_counts_nodes_in_a_graph_needs_no_graph():
+    with imperative():
+        assert tf.boolean_mask(tf.constant([[1.0], [2.0]]), [False, True]).numpy().tolist() == [[2.0]]
+        assert tf.zeros([tf.constant(2), 1]).numpy().tolist() == [[0.0], [0.0]]
+        assert tf.sequence_mask([1, 2], tf.constant(2)).numpy().tolist() == [[True, False], [True, True]]

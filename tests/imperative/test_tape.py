@@ -195,3 +195,12 @@ def test_a_lookup_with_a_combiner():
             optimizer.apply_gradients(zip(tape.gradient(loss, [table]), [table]))
             losses.append(float(loss))
     np.testing.assert_allclose(losses, [1.2599999999999998, 0.8775118115375391, 0.6671071761261942], rtol=1e-6)
+
+
+def test_variables_are_watched_in_the_order_in_which_they_were_made():
+    with imperative():
+        first, second, third = (tf.Variable(float(number), use_resource=True) for number in range(3))
+        with tf.GradientTape() as tape:
+            tape.watch(second)
+            _ = third * first
+        assert [variable.numpy() for variable in tape.watched_variables()] == [0.0, 1.0, 2.0]

@@ -76,6 +76,40 @@ def test_a_validation_dataset_that_is_too_short_ends_the_training():
     assert model.fit(X, Y, epochs=3, verbose=0, validation_data=batches(), validation_steps=3).epoch == [0]
 
 
+@pytest.mark.parametrize(("call", "argument"), [
+    (lambda model: model.fit(batches().repeat(), verbose=0), "steps_per_epoch"),
+    (lambda model: model.fit(X, Y, validation_data=batches().repeat(), verbose=0), "validation_steps"),
+    (lambda model: model.evaluate(batches().repeat(), verbose=0), "steps"), (lambda model: model.predict(batches().repeat()), "steps")])
+def test_a_dataset_without_end_needs_steps(call, argument):
+    model = Net()
+    model.compile("sgd", "mse")
+    with pytest.raises(ValueError, match=f"infinitely repeating dataset, you must specify the `{argument}` argument"):
+        call(model)
+
+
+def test_the_length_of_a_dataset_is_known_before_the_first_epoch(capsys):
+    model = Net()
+    model.compile("sgd", "mse")
+    model.fit(batches(3), verbose=2, validation_data=batches())
+    assert capsys.readouterr().out.startswith("Train on 4 steps, validate on 2 steps\n")
+
+
+def test_a_dataset_that_ends_with_an_epoch_ends_the_training():
+    model = Net()
+    model.compile("sgd", "mse")
+    assert model.fit(batches(), epochs=3, steps_per_epoch=2, verbose=0).epoch == [0]
+    with pytest.raises(ValueError, match="Empty training data"):
+        model.fit(batches().take(0), verbose=0)
+
+
+def test_a_dataset_has_the_size_of_its_batches():
+    model = Net()
+    model.compile("sgd", "mse")
+    with pytest.raises(ValueError, match="`batch_size` argument must not be specified for the given input type"):
+        model.fit(batches(), batch_size=3, verbose=0)
+    model.fit(X, Y, batch_size=3, validation_data=batches(), verbose=0)
+
+
 def test_a_batch_size_must_be_that_of_the_inputs():
     model = tf.keras.Sequential([tf.keras.layers.Dense(1, batch_input_shape=(4, 2))])
     model.compile("sgd", "mse")
@@ -142,3 +176,19 @@ net.fit(tf.data.Dataset.from_tensor_slices((x, x[:, :1])).batch(4), epochs=2, ve
 
 def test_imperative_style():
     subprocess.run([sys.executable, "-c", IMPERATIVE], check=True, timeout=300)
+
+
+@pytest.mark.parametrize(("batch_count", "steps", "losses"), [(3, 5, [0.8881]), (3, 2, [0.9418, 0.7807])])  # TensorFlow 1.15
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_generator_that_ends_early_ends_the_training(batch_count, steps, losses, workers):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_initializer="ones", input_dim=2)])
+    model.compile("sgd", "mse")
+    history = model.fit_generator(((np.ones([4, 2]), np.ones([4, 1])) for _ in range(batch_count)), steps, epochs=3, verbose=0, workers=workers)
+    np.testing.assert_allclose(history.history["loss"], losses, atol=1e-4)
+
+
+def test_a_generator_without_elements_is_an_error():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_dim=2)])
+    model.compile("sgd", "mse")
+    with pytest.raises(ValueError, match="Empty training data"):
+        model.fit_generator(iter([]), 2, epochs=3, verbose=0)

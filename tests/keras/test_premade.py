@@ -25,6 +25,7 @@ def test_a_linear_model_of_several_inputs():
 
 
 def test_a_wide_and_deep_model_has_two_optimizers():
+    tf.set_random_seed(1)
     linear = tf.keras.experimental.LinearModel()
     deep = tf.keras.Sequential([tf.keras.layers.Dense(8, activation="relu"), tf.keras.layers.Dense(1)])
     model = tf.keras.experimental.WideDeepModel(linear, deep)

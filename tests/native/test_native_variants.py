@@ -6,6 +6,7 @@ each kind, or stand in a table below.
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 import numpy as np
@@ -41,12 +42,12 @@ NO_EXAMPLE = {
     **dict.fromkeys(("_DrawNormal", "_DrawTruncated", "_DrawUniform", "_DrawUniformInt"), "it takes a generator: test_randomness.py"),
     "_Refuse": "it is a part of divisions: test_integers.py"}
 # Ops whose inputs hang together so that changing one extent everywhere makes no sense of them. Their own tests have other sizes.
-RIGID = {"AccumulateNV2", "BatchToSpace", "BroadcastTo", "Dequantize", "MirrorPad", "MirrorPadGrad", "ParallelConcat", "QuantizedConv2D",
-         "QuantizedMatMul", "QuantizedRelu", "RequantizationRange", "Requantize", "ResizeNearestNeighborGrad",
-         "ResourceScatterNdAdd", "ResourceScatterNdSub", "ResourceScatterNdUpdate", "ResourceStridedSliceAssign", "ScatterNdAdd", "ScatterNdSub",
-         "ScatterNdUpdate", "SparseToDense", "StridedSliceAssign", "StridedSliceGrad",
-         "TensorArrayGatherV3", "TensorArrayGradV3", "TensorArrayReadV3", "TensorArrayScatterV3",
-         "TensorArraySizeV3", "TensorArrayV3", "TensorArrayWriteV3", "TensorScatterAdd"}
+RIGID = {"AccumulateNV2", "BatchToSpace", "BroadcastTo", "Dequantize", "MirrorPad", "MirrorPadGrad", "ParallelConcat", "QuantizedAvgPool",
+         "QuantizedBiasAdd", "QuantizedConcat", "QuantizedConv2D", "QuantizedMatMul", "QuantizedMaxPool", "QuantizedRelu", "QuantizedRelu6",
+         "QuantizedReluX", "QuantizedReshape", "RequantizationRange", "Requantize", "ResizeNearestNeighborGrad", "ResourceScatterNdAdd",
+         "ResourceScatterNdSub", "ResourceScatterNdUpdate", "ResourceStridedSliceAssign", "ScatterNdAdd", "ScatterNdSub", "ScatterNdUpdate",
+         "SparseToDense", "StridedSliceAssign", "StridedSliceGrad", "TensorArrayGatherV3", "TensorArrayGradV3", "TensorArrayReadV3",
+         "TensorArrayScatterV3", "TensorArraySizeV3", "TensorArrayV3", "TensorArrayWriteV3", "TensorScatterAdd"}
 SORTED = {"LowerBound", "UpperBound"}  # of numbers in ascending order, which they are no more if they are repeated
 
 
@@ -66,6 +67,11 @@ def candidates(name: str) -> list[Example]:
     return [example for example in found if not (name in SORTED and "->17" in example.label)]
 
 
+def _has_builders(example: Example) -> bool:
+    """Are there inputs that are built as tensors, alone or in lists?"""
+    return any(map(callable, itertools.chain.from_iterable(each if isinstance(each, list) else [each] for each in example.inputs)))
+
+
 def accepted(example: Example) -> list[Any] | None:
     """What NumPy gives: the outputs and the variables afterwards; None if it refuses."""
     definition = REGISTRY[example.op_type]
@@ -73,7 +79,7 @@ def accepted(example: Example) -> list[Any] | None:
         with Graph().as_default() as graph:
             call = Call(example, fed)
             reads = read(call)
-        if definition.stateful or any(map(callable, example.inputs)) or "ctx" in definition._kernel_parameters:
+        if definition.stateful or _has_builders(example) or "ctx" in definition._kernel_parameters:
             with build.session(graph) as running:
                 return [*call.run(running), *running.run(reads)]
         with np.errstate(all="ignore"):

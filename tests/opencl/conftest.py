@@ -12,17 +12,10 @@ from penstock.program.devices import kind_named
 os.environ.setdefault("POCL_DEVICES", "pthread pthread")  # read when the driver is loaded
 
 
-@pytest.fixture(scope="session")
-def kernel_cache(tmp_path_factory):
-    """One folder for a whole run: tests share kernels."""
-    return tmp_path_factory.mktemp("kernels")
-
-
 @pytest.fixture
-def opencl(monkeypatch, kernel_cache):
+def opencl(monkeypatch):
     """OpenCL devices, CPUs among them; a defect of the code generator fails the test."""
     monkeypatch.setenv("PENSTOCK_OPENCL", "all")
-    monkeypatch.setenv("PENSTOCK_CACHE_DIR", str(kernel_cache))
     monkeypatch.setattr(config, "strict", True)
     drivers.find.cache_clear()
     found = drivers.find()

@@ -1,12 +1,16 @@
 """OpenCL devices in sessions: lists, placement, variables, several devices in a step, errors, memory."""
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 
 import penstock as tf
 from penstock.debug.explain import Explainer
+from penstock.opencl import drivers
 from penstock.opencl.memory import DeviceArray
+from penstock.opencl.queue import DeviceQueue
 from support.plans import nodes_of, regions_of
 
 pytestmark = [pytest.mark.process, pytest.mark.usefixtures("opencl")]
@@ -21,13 +25,33 @@ def _devices(session):
 
 
 def test_devices_are_listed():
+    count = len(drivers.find().devices)  # PoCL's two, and what else the machine has
     with tf.Session() as session:
-        assert [name for name in _devices(session) if name.startswith("GPU")] == ["GPU:0", "GPU:1"]
+        assert [name for name in _devices(session) if name.startswith("GPU")] == [f"GPU:{index}" for index in range(count)]
+    assert count >= 2
     with tf.Session(config=tf.ConfigProto(device_count={"GPU": 1})) as session:
         assert "GPU:1" not in _devices(session)
     with tf.Session(config=_without_gpus()) as session:
         assert _devices(session) == ["CPU:0"]
     assert tf.test.is_gpu_available() and tf.test.gpu_device_name() == "/device:GPU:0"
+
+
+def test_kernels_are_kept_on_disk_by_device_and_driver(opencl, monkeypatch):
+    x = tf.placeholder(tf.float32, [7])
+    y = tf.sqrt(x * 3.0) + 11.25
+    for compiles in (True, False):  # a process that finds them compiles nothing
+        monkeypatch.setattr(opencl, "_queues", {})
+        if not compiles:
+            monkeypatch.setattr(DeviceQueue, "_compiled", None)
+        with tf.Session() as session:
+            for _ in range(3):
+                np.testing.assert_allclose(session.run(y, {x: np.ones(7)}), np.sqrt(3.0) + 11.25, rtol=1e-6)
+            assert regions_of(session)
+    queue = opencl._queues[next(iter(opencl._queues))]
+    names = {queue._name_of("text")}
+    monkeypatch.setattr(queue, "device", Mock(wraps=queue.device, platform=queue.device.platform, version="1", driver_version="another"))
+    queue.device.name = "GPU"
+    assert queue._name_of("text") not in names
 
 
 def test_a_list_of_visible_devices_chooses():
@@ -129,6 +153,48 @@ def test_loops_branches_and_random_numbers():
     for gpu, cpu in zip(*results):
         for mine, theirs in zip(gpu, cpu):
             np.testing.assert_allclose(mine, theirs, rtol=2e-6, atol=1e-6)
+
+
+def test_a_loop_over_an_array_of_tensors_is_one_region_and_sizes_are_host_values():
+    x = tf.placeholder(tf.float32, [None, 4])
+    rows = tf.TensorArray(tf.float32, tf.shape(x)[0]).unstack(x)
+    first = 0, tf.zeros([4]), tf.TensorArray(tf.float32, rows.size())
+    def step(i, total, out):
+        total += rows.read(i)
+        return i + 1, total, out.write(i, total)
+
+    _, _, sums = tf.while_loop(lambda i, *_: i < rows.size(), step, first)
+    size, all_sums = sums.size(), sums.stack()
+    given = np.arange(20, dtype=np.float32).reshape(5, 4)
+    with tf.Session() as session:
+        for _ in range(2):
+            count, found = session.run([size, all_sums], {x: given})
+        assert not any(region.fallbacks for region in regions_of(session))
+        assert not any(node.definition.repeats or node.definition.array_role for node in nodes_of(session))
+    assert count == 5 and isinstance(count, np.int32)
+    np.testing.assert_array_equal(found, given.cumsum(0))
+
+
+def test_a_matrix_is_copied_into_panels_once_until_it_changes():
+    x, start = tf.placeholder(tf.float32, [64, 40]), np.linspace(-1, 1, 1600, dtype=np.float32).reshape(40, 40)
+    w = tf.Variable(start)
+    y = x
+    for _ in range(5):
+        y = tf.matmul(y, w, transpose_b=True)
+    with tf.control_dependencies([y]):
+        halved = tf.assign(w, w * 0.5)
+    with tf.control_dependencies([halved]):
+        z = tf.matmul(x, w.read_value(), transpose_b=True)
+    given = np.ones((64, 40), np.float32)
+    with tf.Session() as session:
+        session.run(w.initializer)
+        after, changed = session.run([y, z], {x: given})
+        (copies,) = ([call for ready in region._ready.values() for call in ready._table.calls if call.label == "copy"]
+                     for region in regions_of(session) if any(node.definition.updates for node in region.body.nodes) and len(region.body.nodes) > 5)
+    np.testing.assert_allclose(after, given @ np.linalg.matrix_power(start.T, 5), rtol=1e-3, atol=1e-2)
+    np.testing.assert_allclose(changed, given @ start.T * 0.5, rtol=1e-5, atol=1e-5)
+    kept = [call for call in copies if call.operands[0].buffer.kind == "input"]
+    assert len(kept) <= 4, "two copies, each in whole panels and the rest, serve all six products"
 
 
 def test_checkpoints(tmp_path):

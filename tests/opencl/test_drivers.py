@@ -1,6 +1,9 @@
 """Which devices are used, and why not: what ``penstock devices`` tells."""
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+
 import pytest
 
 import penstock as tf
@@ -24,6 +27,16 @@ def test_without_the_extra_nothing_changes(monkeypatch, capsys):
         assert [device.device_type for device in session.list_devices()] == ["CPU"]
     assert main(["devices"]) == 0
     assert "pip install 'penstock[opencl]'" in capsys.readouterr().out
+
+
+def test_a_broken_installation_is_told_and_changes_nothing(monkeypatch, capsys):
+    monkeypatch.setenv("PENSTOCK_OPENCL", "gpu")
+    monkeypatch.setitem(sys.modules, "pyopencl", ModuleType("pyopencl"))  # as pip leaves it in the midst of an installation
+    monkeypatch.setattr(drivers.importlib.util, "find_spec", lambda name: True)
+    with tf.Session() as session:
+        assert [device.device_type for device in session.list_devices()] == ["CPU"]
+    assert main(["devices"]) == 0
+    assert "pyopencl cannot be loaded" in capsys.readouterr().out
 
 
 def test_switched_off(monkeypatch, capsys):

@@ -65,3 +65,4 @@ def test_trains_to_the_numbers_of_the_cpu(name, kernels):
         np.testing.assert_allclose(mine, theirs, rtol=2e-3, atol=2e-5)
     assert any(node.definition.type == "_Region" and "GPU" in node.device for node in nodes)
     assert losses[-1] < losses[0]
+    assert not any(node.definition.repeats for node in nodes), "a loop runs node by node, with copies in each iteration"

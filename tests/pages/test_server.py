@@ -1,6 +1,7 @@
 """Who gets an answer from the server of a page, and who does not."""
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import logging
@@ -12,7 +13,7 @@ import pytest
 
 import penstock
 from penstock.cli import playground as command
-from penstock.pages.server import MOST_BYTES, SHARED, PageServer
+from penstock.pages.server import MOST_BYTES, MOST_WAITING, SHARED, PageServer
 
 PAGES = sorted([SHARED, *Path(penstock.__path__[0]).glob("*/page")])
 
@@ -90,7 +91,7 @@ def test_messages(server):
     (415, {"path": "echo", "method": "POST", "body": b"{}", "Content_Type": "text/plain"}),
     (411, {"path": "echo", "method": "POST"}), (411, {"path": "echo", "method": "POST", "Content_Length": "-1"}),
     (413, {"path": "echo", "method": "POST", "Content_Length": str(MOST_BYTES + 1)}),
-    (413, {"path": "echo", "method": "POST", "Content_Length": "9" * 40}),
+    (413, {"path": "echo", "method": "POST", "Content_Length": "9" * 40}), (413, {"path": "echo", "method": "POST", "Content_Length": "9" * 5000}),
     (400, {"path": "echo", "method": "POST", "body": b"{"}), (400, {"path": "echo", "method": "POST", "body": b"[]"}),
     (400, {"path": "echo", "method": "POST", "body": b"[" * 60_000}), (400, {"path": "echo", "method": "POST", "body": b"\xff"}),
     (400, {"path": "echo", "method": "POST", "body": b'{"bad": 1}'}), (501, {"method": "PUT"})], ids=str)
@@ -102,6 +103,24 @@ def test_refusals(server, caplog, status, request_):
         assert "error" in json.loads(content)
         assert "refused" in caplog.text and server.token not in json.loads(content)["error"]
     assert ask(server)[0] == 200  # it goes on
+
+
+def test_another_method_is_refused(server, caplog):
+    with caplog.at_level(logging.WARNING, "penstock"):
+        status, headers, content = ask(server, method="PUT")
+    assert status == 501 and "PUT" in json.loads(content)["error"] and "default-src 'none'" in headers["Content-Security-Policy"]
+    assert "refused" in caplog.text
+
+
+@pytest.mark.parametrize("sent", [b"GARBAGE\r\n\r\n", b"GET /x HTTP/9.9\r\n\r\n", b"GET /" + b"x" * 70_000,
+                                  b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 200 + b"\r\n"],
+                         ids=["garbage", "version", "long", "headers"])
+def test_what_is_no_http_is_refused(server, caplog, sent):
+    with caplog.at_level(logging.WARNING, "penstock"), socket.create_connection(("127.0.0.1", server.server_port), timeout=20) as connection:
+        connection.sendall(sent)
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert b'{"error": ' in answer and "refused" in caplog.text
+    assert ask(server)[0] == 200
 
 
 def test_a_bug_is_told_and_logged(server, caplog):
@@ -119,6 +138,40 @@ def test_a_connection_that_breaks_off_is_no_trouble(server, capsys):
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset instead of an orderly end
     assert ask(server)[0] == 200
     assert "Traceback" not in capsys.readouterr().err
+
+
+def _ask_again(page, server):
+    """What a browser does: a connection that was closed while it waited is made anew."""
+    for patience in (True, False):
+        try:
+            page.request("GET", f"/{server.token}/")
+            return page.getresponse().read()
+        except (http.client.RemoteDisconnected, ConnectionError):
+            page.close()
+            if not patience:
+                raise
+    return b""
+
+
+def test_idle_and_slow_connections_keep_no_one_out(server, caplog):
+    before, held = threading.active_count(), []
+    try:
+        with caplog.at_level(logging.WARNING, "penstock"):
+            page = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
+            for number in range(4 * MOST_WAITING):
+                held.append(socket.create_connection(("127.0.0.1", server.server_port), timeout=20))
+                held[-1].sendall(b"GET / HT" if number % 2 else b"")
+                if number % MOST_WAITING == 0:  # a browser asks on the connection that it has, or on a new one
+                    assert _ask_again(page, server)
+        assert ask(server)[0] == 200 and "waited longest" in caplog.text
+        for connection in held[:MOST_WAITING]:
+            with contextlib.suppress(ConnectionResetError):
+                assert connection.recv(1) == b""  # it was closed
+        assert threading.active_count() <= before + MOST_WAITING + 8
+    finally:
+        page.close()
+        for connection in held:
+            connection.close()
 
 
 def test_it_listens_on_loopback_alone(server):

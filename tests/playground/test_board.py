@@ -44,7 +44,7 @@ def test_a_frame(boards):
     assert [point[0] for point in numbers["curve"]] == [0, 4]
     assert [np.shape(each) for each in numbers["weights"]] == [(2, 3), (3, 1)]
     assert [np.shape(each) for each in numbers["biases"]] == [(3,), (1,)]
-    assert planes.shape == (4, GRID, GRID)
+    assert planes.shape == (4, GRID, GRID) and numbers["grid"] == GRID
     assert unpack(board.frame())[0]["curve"] == []  # told once
 
 

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 import penstock as tf
-from penstock.playground.cluster import BoardCluster, travels
+from penstock.distributed.launch_plan import Task
+from penstock.playground.cluster import BoardCluster, trains, travels
+from penstock.playground.cluster_notes import RESTORING, note
 from penstock.playground.cluster_program import MODES, ClusterSettings, build_network, read_cluster, write_cluster_program
 from penstock.playground.messages import Playground
 from penstock.playground.settings import ACTIVATIONS, OPTIMIZERS, BadSettings, Settings
@@ -54,7 +56,36 @@ def test_messages_without_a_cluster():
 def test_what_travels():
     picture = {"bars": [[0, 1, "a", "_Recv", 100, "/job:ps/task:0", 0, 0], [0, 1, "b", "_Recv", 60, "/job:ps/task:0", 0, 1],
                         [0, 1, "c", "_Recv", 40, "/job:worker/task:1", 0, 1], [0, 1, "d", "Add", 40, "/job:worker/task:1", 0, 1]], "steps": [{}, {}]}
-    assert travels(picture) == [["gradients", "/job:ps/task:0", 1.0, 80.0], ["variables", "/job:worker/task:1", 0.5, 20.0]]
+    assert travels(picture) == [["gradients", "/job:ps/task:0", 80.0], ["variables", "/job:worker/task:1", 40.0]]  # step 0 is that of another worker
+
+
+@pytest.mark.parametrize("nodes, expected", [(["gradients/output/mul_grad/_region"], True), (["GradientDescent/update_output/weights/_region"], True),
+                                             (["global_step", "reports"], False)])
+def test_steps_that_train(nodes, expected):
+    """By what all modes and optimizers have in common."""
+    assert trains({"devices": {"/job:ps/task:0": [[node, "_Region", 0, 1, 0, 0] for node in nodes]}}) == expected
+
+
+WORKERS, SERVER_0 = [Task("worker", index) for index in range(3)], Task("ps", 0)
+
+
+@pytest.mark.parametrize("mode, away, expected", [
+    ("asynchronous", [], ""), ("asynchronous", [WORKERS[1]], "worker 1 is away: the others go on."),
+    ("asynchronous", [WORKERS[0]], "worker 0 is away: the others go on, and no checkpoint is written."),
+    ("synchronous", [WORKERS[2]], "worker 2 is away: the others wait."), ("backup", [WORKERS[2]], "worker 2 is away: the backup worker stands in."),
+    ("backup", [WORKERS[0]], "worker 0 is away: the others wait, for the chief applies the gradients."),
+    ("backup", WORKERS[1:], "worker 1 and worker 2 are away: the others wait."),
+    ("asynchronous", WORKERS, "worker 0 and worker 1 and worker 2 are away: nothing trains until they are back."),
+    ("backup", [SERVER_0, WORKERS[1]], "ps 0 and worker 1 are away: all workers wait, then the chief restores the last checkpoint.")])
+def test_who_waits_for_whom_is_said(mode, away, expected):
+    assert note(ClusterSettings(1, 3, mode), away, None) == expected
+
+
+@pytest.mark.parametrize("error, expected", [(tf.errors.UnavailableError(None, None, "grpc://h:1 cannot be reached"), RESTORING),
+                                             (tf.errors.FailedPreconditionError(None, None, "uninitialized value v"), RESTORING),
+                                             (tf.errors.InternalError(None, None, "broken\nat line 7"), "broken")])
+def test_errors_of_a_cluster_that_is_there(error, expected):
+    assert note(ClusterSettings(), [], error) == expected
 
 
 def until(condition):
@@ -84,9 +115,10 @@ def test_killed_tasks_come_back_and_the_rest_goes_on():
         with pytest.raises(BadSettings):
             cluster.kill("worker 5")
         cluster.kill("worker 1")
-        until(lambda: cluster.state()["tasks"][3]["restarts"] == 1)
+        until(lambda: cluster.state()["tasks"][3]["state"] == "starting")
+        assert cluster.state()["tasks"][3]["restarts"] == 1 and cluster.state()["trouble"] == "worker 1 is away: the others go on."
         step = cluster.step
-        until(lambda: cluster.step > step + 20 and not cluster.trouble)
+        until(lambda: cluster.step > step + 20 and not cluster.state()["trouble"])
         assert cluster.reports[0, 1] >= 0 and cluster.reports[0, 2] >= cluster.reports[0, 1]  # staleness
         json.dumps(cluster.state())  # as a page gets it
         assert [weights.shape for weights in cluster.weights] == [(2, 2), (2, 1)] and cluster.state()["tasks"][2]["pause"] == 0.05
@@ -95,7 +127,7 @@ def test_killed_tasks_come_back_and_the_rest_goes_on():
         cluster.kill("ps 0")  # it holds the global step: the chief restores its last checkpoint
         assert "trouble" in cluster.record()
         until(lambda: cluster.state()["tasks"][0]["restarts"] == 1)
-        until(lambda: cluster.step > 0 and not cluster.trouble)
+        until(lambda: cluster.step > 0 and not cluster.state()["trouble"])
         step = cluster.step
         until(lambda: cluster.step > step)
         folder = cluster._folder

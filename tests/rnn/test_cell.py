@@ -85,8 +85,6 @@ def test_device_wrapper_places_the_cell():
 
 def test_what_is_missing_says_so():
     with pytest.raises(AttributeError, match="not in this version"):
-        _ = tf.contrib.rnn.CompiledWrapper
-    with pytest.raises(AttributeError, match="not in this version"):
         _ = tf.contrib.timeseries
 
 

@@ -11,7 +11,7 @@ seq2seq = tf.contrib.seq2seq
 
 
 class Words:
-    """An output layer that is no Layer: anything with these two methods will do."""
+    """An output layer of another class than Layer: anything with these two methods will do."""
 
     def __init__(self, weights):
         self._weights = weights

@@ -107,3 +107,13 @@ def test_signatures():
         info = tf.saved_model.utils.build_tensor_info(sparse)
         found = tf.saved_model.utils.get_tensor_from_tensor_info(info)
         assert found.values is sparse.values and info.coo_sparse.indices_tensor_name == sparse.indices.name
+
+
+def test_a_folder_as_bytes(tmp_path):
+    """As ``Estimator.export_saved_model`` returns it."""
+    export(tmp_path / "model")
+    folder = os.fsencode(tmp_path / "model")
+    assert tf.saved_model.maybe_saved_model_directory(folder)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        assert "serving_default" in tf.saved_model.loader.load(sess, SERVING, folder).signature_def
+    assert tf.contrib.predictor.from_saved_model(folder)({"x": [1.0, 3.0]})["y"].tolist() == [2.0, 6.0]

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.execute.probe import Probe
 from penstock.native.config import config
 from penstock.program.stages import Observer, observing
 from penstock.session import backends
@@ -113,7 +114,12 @@ def test_a_scheme_is_an_entry_of_the_table(monkeypatch):
 def test_the_debugger_sees_the_nodes_of_a_cluster():
     server = tf.train.Server.create_local_server()
     seen = []
+
+    class Seeing(Probe):
+        def tell(self, frames, device, node, outputs, waits=True):
+            seen.append(node.name)
+
     with tf.Session(server.target) as session:
-        assert session.run_recorded(tf.constant(1.0, name="one") + 2.0, lambda device, node, start, end, outputs: seen.append(node.name)) == 3.0
+        assert session.run_probed(tf.constant(1.0, name="one") + 2.0, Seeing()) == 3.0
     server.stop()
     assert "one" in seen and "add" in seen

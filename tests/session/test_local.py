@@ -1,9 +1,14 @@
-"""The back end of this process: the warning of a graph that grows in a loop."""
+"""The back end of this process: the warning of a graph that grows in a loop, and steps that are used again."""
 from __future__ import annotations
 
+import contextvars
 import logging
 
+import numpy as np
+import pytest
+
 import penstock as tf
+from penstock.ops.common import like
 
 
 def test_a_graph_that_grows_in_a_loop_is_noticed(caplog):
@@ -23,3 +28,60 @@ def test_a_graph_that_stays_is_not_warned_of(caplog):
         for number in range(50):
             session.run(y, {x: number})
     assert not caplog.records
+
+
+# --- steps that stand for the next ones ---------------------------------------------------------------------------------------------------------
+
+def test_a_step_is_used_again_unless_something_met_it(session):
+    x = tf.placeholder(tf.float32, [])
+    queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
+    put, take, y = queue.enqueue(x), queue.dequeue(), x + 1.0
+    backend = session._backend
+    for _ in range(4):
+        session.run(y, {x: 1.0})
+    [idle] = backend._idle
+    session.run(y, {x: 1.0})
+    assert backend._idle == [idle] and backend._steps == {idle}
+    for _ in range(4):
+        session.run(put, {x: 1.0})
+        session.run(take)
+    assert all(step.pristine for step in backend._idle) and backend._steps == set(backend._idle)
+
+
+def test_a_step_that_fails_is_not_used_again(session):
+    x = tf.placeholder(tf.float32, None)
+    y = tf.reshape(x, [2])
+    for _ in range(3):
+        session.run(y, {x: [1.0, 2.0]})
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        session.run(y, {x: [1.0]})
+    assert not session._backend._idle and not session._backend._steps
+    assert session.run(y, {x: [1.0, 2.0]}).tolist() == [1, 2]
+
+
+def test_small_steps_keep_what_numpy_warns_of(session):
+    """1 / 0 in a step does not warn, by any executor; the program's own setting stays."""
+    x = tf.placeholder(tf.float32, [])
+    y = 1.0 / x
+    with np.errstate(divide="raise"):
+        for _ in range(4):
+            assert np.isinf(session.run(y, {x: 0.0}))
+        with pytest.raises(FloatingPointError):
+            np.float32(1) / np.float32(0)
+
+
+def test_kernels_of_users_see_their_context_variables(session):
+    asked = contextvars.ContextVar("asked", default=0.0)
+
+    @tf.op("TestAskedNumber", "x: float -> y: float")
+    class AskedNumber:
+        shape = like("x")
+
+        def kernel(x):
+            return np.float32(x + asked.get())
+
+    x = tf.placeholder(tf.float32, [])
+    y = AskedNumber(x)
+    for number in (1.0, 2.0, 3.0):
+        asked.set(number)
+        assert session.run(y, {x: 1.0}) == 1.0 + number

@@ -12,13 +12,14 @@ from penstock.simulate.costs import Costs
 from penstock.simulate.job import Cluster, Simulation, readable
 from penstock.simulate.modes import synchronous
 from penstock.simulate.network import Network
-from penstock.simulate.profile import WORKER, Block, JobProfile, Message, Part, StepProfile
-from penstock.simulate.report import describe, too_large, uneven, what_would_help
+from penstock.simulate.profile import WORKER, Block, JobProfile, Message, Part, StepProfile, with_serial_parts
+from penstock.simulate.report import describe, too_large, uneven, unshared, what_would_help
+from penstock.simulate.ring import all_reduce
 from penstock.simulate.stragglers import Straggling
 
 pytestmark = pytest.mark.graph
 
-FREE = Costs(step=0.0, order=0.0, part=0.0, message=0.0, send=0.0, receive=0.0, send_byte=0.0, receive_byte=0.0, latency=0.0, cold=1.0)
+FREE = Costs(step=0.0, order=0.0, part=0.0, message=0.0, send=0.0, receive=0.0, send_byte=0.0, receive_byte=0.0, latency=0.0, crowded=1.0)
 USUAL = dataclasses.replace(FREE, step=1e-4, order=2e-4, part=1.5e-4, message=5e-5, send=1e-5, receive=1e-5, send_byte=1e-10, receive_byte=2e-11)
 PS = [task_name("ps", index) for index in range(2)]
 MEGABYTE = 1_000_000
@@ -126,8 +127,15 @@ def test_many_workers_take_little_time():
 def test_the_report(recorded):
     cluster = Cluster(4)
     text = describe(recorded, cluster, Simulation(recorded, USUAL, cluster).run(10))
-    for words in ("4 workers, 2 ps", "steps per second", "p10", "busiest task", "busiest link", "variables          ps 0"):
+    for words in ("4 workers, 2 ps", "steps per second", "p10", "busiest task", "busiest link", "memory             ps 0"):
         assert words in text
+
+
+def test_a_busy_interpreter_is_told_however_many_cores_are_idle():
+    cluster = Cluster(16, cores=16)
+    result = Simulation(dense(size=4), USUAL, cluster).run(20)
+    assert result.busy_interpreters["ps 0"] == pytest.approx(1.0, abs=0.02) and result.busy_machines["ps 0"] == pytest.approx(1 / 16, abs=0.002)
+    assert "busiest task       ps 0: 100% of the time of its interpreter, 6% of its cores" in describe(dense(), cluster, result)
 
 
 def test_what_helps_is_told():
@@ -144,6 +152,19 @@ def test_a_job_that_does_not_fit_names_what_is_too_large():
     assert "ps 0" in message and "'v'" in message and "partition" in message
 
 
+def test_the_memory_of_steps():
+    profile = dense(compute=0.01)
+    profile.step.parts[0].memory, profile.step.parts[1].memory = 3 * MEGABYTE, MEGABYTE
+    profile.step.parts[0].largest, profile.step.parts[0].largest_memory = "conv", 2 * MEGABYTE
+    result = run(profile, workers=8, costs=USUAL)
+    assert result.step_memory[task_name("worker", 5)] == 3 * MEGABYTE
+    assert MEGABYTE < result.step_memory[PS[0]] <= 8 * MEGABYTE  # several workers' at the same time
+    text = describe(profile, Cluster(8), result)
+    assert "ps 0: 1.0 MB of variables, " in text and "each worker: 0 B of variables, 3.0 MB of steps" in text
+    assert too_large(profile, 3e6) == "" and "worker 0 would hold 0 B of variables and need 3.0 MB for a step" in too_large(profile, 2.5e6)
+    assert "'conv' takes the most, 2.0 MB: make batches smaller" in too_large(profile, 2.5e6)
+
+
 def test_a_parameter_server_that_holds_nearly_everything():
     profile = dense(2)
     assert uneven(profile) == ""
@@ -151,5 +172,18 @@ def test_a_parameter_server_that_holds_nearly_everything():
     assert uneven(profile) == "ps 0 holds 95% of the bytes: partition 'embedding' (20.0 MB)"
 
 
+def test_workers_that_share_nothing():
+    alone = JobProfile("alone", 0, 1, StepProfile([Part(WORKER, [Block(python=1e-3)])]))
+    assert "each trains a model of its own: add --ps" in unshared(alone, Cluster(2))
+    assert unshared(alone, Cluster(1)) == unshared(dense(), Cluster(2)) == unshared(all_reduce(dense(), 4), Cluster(4)) == ""
+
+
 def test_names_of_tasks():
     assert readable(PS[1]) == "ps 1"
+
+
+def test_what_threads_cannot_share_is_that_of_all_blocks_of_a_task():
+    alone, together = (JobProfile("p", 0, 1, StepProfile([Part(WORKER, [Block(native=first), Block(native=second), Block(python=1.0)])]))
+                       for first, second in ((0.1, 0.3), (0.1, 0.15)))
+    blocks = with_serial_parts(alone, together, 2).step.parts[0].blocks
+    assert [round(block.serial, 3) for block in blocks] == [0.25, 0.25, 0.0]  # 0.25 of 0.4 seconds are left, where two threads could leave half

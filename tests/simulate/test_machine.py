@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.simulate.clock import Clock
-from penstock.simulate.machine import Machine, Process
+from penstock.simulate.machine import Crowding, Machine, Process
 from penstock.simulate.network import Fabric, Network
 from penstock.simulate.stragglers import Straggling
 
@@ -74,10 +74,40 @@ def test_a_process_has_one_interpreter(clock):
 
 def test_caches_are_cold_after_others_ran(clock):
     machine, log = Machine(clock, 1), Log(clock)
-    process, other = Process(machine, "a", cold=2.0), Process(machine, "b", cold=2.0)
-    process.python(1.0, lambda: other.python(1.0, lambda: process.python(1.0, log("again"))))
+    process, other = (Process(machine, name, Crowding(cold_bytes=2.0)) for name in "ab")
+    process.native(1.0, lambda: other.native(1.0, lambda: process.native(0.001, log("again"), 0.0), 0.0), 0.0)
     clock.run()
-    assert log.times["again"] == pytest.approx(1.0 + 2.0 + 2.0)
+    assert log.times["again"] == pytest.approx(1.0 + 1.002 + 0.002)  # what takes long has its arrays in the cache again after two milliseconds
+
+
+def test_threads_of_native_code_wait_for_each_other_in_a_crowd(clock):
+    machine, log = Machine(clock, 1), Log(clock)
+    first, second = (Process(machine, name, Crowding(native=1.5)) for name in "ab")
+    first.native(1.0, log("alone"), 0.0)
+    second.native(1.0, log("in a crowd"), 0.0)
+    clock.run()
+    assert log.times == {"alone": 2.0, "in a crowd": 2.5}
+
+
+def test_a_core_that_never_goes_idle_need_not_be_woken(clock):
+    machine, log = Machine(clock, 1), Log(clock)
+    first, second = (Process(machine, name, Crowding(python=0.5)) for name in "ab")
+    first.python(1.0, log("woken"))
+    second.python(1.0, log("in a crowd"))
+    clock.run()
+    assert log.times == {"in a crowd": 1.0, "woken": 1.5}
+
+
+def test_a_process_that_is_busy_reads_several_messages_at_a_time(clock):
+    machine, log = Machine(clock, 4), Log(clock)
+    process = Process(machine, "a", Crowding(queued=0.5))
+    process.python(1.0, lambda: process.python(1.0, log("third")))
+    process.python(1.0, log("second"))
+    clock.run()
+    assert log.times == {"second": 1.5, "third": 2.0}  # both had to wait
+    process.python(1.0, log("woken again"))
+    clock.run()
+    assert log.times["woken again"] == 3.0 and process.in_python == 3.0
 
 
 def test_messages_stand_in_line_at_both_ends(clock):

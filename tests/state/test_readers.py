@@ -103,3 +103,10 @@ def test_two_steps_of_one_reader_take_turns():
         for thread in threads:
             thread.join(20)
     assert sorted(map(int, found)) == list(range(40))
+
+
+def test_readers_read_from_queues_alone():
+    """A resource of another kind is refused before it is asked for names of files."""
+    table = tf.contrib.lookup.MutableHashTable(tf.string, tf.int64, -1)
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="a reader needs a queue, not a"):
+        session.run(tf.raw_ops.FakeQueue(resource=table.resource_handle))

@@ -1,4 +1,4 @@
-"""Resources: values that were handed out never change, writes go in place where nobody looks."""
+"""Resources: values that were handed out never change, writes go in place where nothing else holds the value."""
 from __future__ import annotations
 
 import threading

@@ -52,7 +52,7 @@ def tensorboard(folder: str) -> Iterator[TensorBoard]:
     command = [sys.executable, "-W", "ignore", "-m", "tensorboard.main", "--logdir", folder, "--host", "127.0.0.1", "--port", "0",
                "--load_fast", "false", "--reload_multifile", "false"]
     process = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    watchdog = threading.Timer(120, process.kill)
+    watchdog = threading.Timer(120, process.kill)  # of the start alone: tests of its page may take longer
     watchdog.start()
     try:
         said = []
@@ -63,6 +63,7 @@ def tensorboard(folder: str) -> Iterator[TensorBoard]:
                 break
         else:
             raise AssertionError("TensorBoard ended:\n" + "".join(said))
+        watchdog.cancel()
         yield TensorBoard(found[0])
     finally:
         watchdog.cancel()

@@ -71,6 +71,9 @@ class _Link:
 
     wait_for = call
 
+    def converse(self, message: Message, answer: Any) -> Message:
+        return self._peers.converse(self._task, message, answer)
+
     def close(self) -> None:
         """Nothing to close."""
 
@@ -88,9 +91,9 @@ class LocalSession:
             run_metadata.CopyFrom(metadata)
         return wanted.build(values)
 
-    def run_recorded(self, fetches: Any, record: Any, feed_dict: Any = None) -> Any:
+    def run_probed(self, fetches: Any, probe: Any, feed_dict: Any = None) -> Any:
         wanted = Fetches(self.graph, fetches)
-        return wanted.build(self.remote.run_recorded(wanted, expand_feeds(self.graph, feed_dict or {}), record))
+        return wanted.build(self.remote.run_probed(wanted, expand_feeds(self.graph, feed_dict or {}), probe))
 
     def close(self) -> None:
         self.remote.close()
@@ -110,7 +113,7 @@ print("joined", flush=True)
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on."""
+    """Ports that are free."""
     sockets = [socket.socket() for _ in range(count)]
     for item in sockets:
         item.bind(("127.0.0.1", 0))

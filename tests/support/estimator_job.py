@@ -1,7 +1,8 @@
 """An estimator's training for tests: the known way of ``support.training``, as a program that is one task of TF_CONFIG, or all there is.
 
-    python -m support.estimator_job FOLDER LAST_STEP
+    python -m support.estimator_job FOLDER LAST_STEP [experiment [SCHEDULE]]
 
+With ``experiment`` it is an Experiment of ``tf.contrib.learn``, run by ``learn_runner``: by the schedule of its task, or another one.
 It prints ``from STEP`` for each session that trains, ``step STEP`` after each run, ``evaluated STEP`` after each evaluation, and ``done STEP`` at the
 end.
 """
@@ -59,9 +60,35 @@ def input_fn():
     return tf.data.Dataset.from_tensors({"x": [1.0]}).repeat()
 
 
-def main(folder, last_step):
+def learn_model_fn(features, labels, mode):
+    """The same for ``tf.contrib.learn``."""
+    spec = model_fn(features, labels, tf.estimator.ModeKeys.TRAIN)
+    return {"x": features["x"]}, spec.loss, spec.train_op
+
+
+def learn_input_fn():
+    return {"x": tf.constant([1.0])}, None
+
+
+def experiment(folder, last_step, schedule=None):
+    """The body of the program, as an experiment."""
+    config = tf.contrib.learn.RunConfig(model_dir=folder, save_checkpoints_steps=SAVE_EVERY, save_summary_steps=None, log_step_count_steps=None)
+    watch = _Gate(folder)
+
+    def make(run_config, hparams):
+        return tf.contrib.learn.Experiment(
+            tf.contrib.learn.Estimator(learn_model_fn, config=run_config), learn_input_fn, learn_input_fn, train_steps=int(last_step), eval_steps=1,
+            train_monitors=[watch], eval_hooks=[_Told()], eval_delay_secs=0, continuous_eval_throttle_secs=0, check_interval_secs=0)
+    tf.contrib.learn.learn_runner.run(make, run_config=config, schedule=schedule)
+    _say("done", watch.step)
+
+
+def main(folder, last_step, kind=None, schedule=None):
     """The body of the program."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs inherit that it is ignored
+    if kind == "experiment":
+        experiment(folder, last_step, schedule)
+        return
     config = tf.estimator.RunConfig(folder, save_checkpoints_steps=SAVE_EVERY, save_summary_steps=None, log_step_count_steps=None,
                                     experimental_max_worker_delay_secs=0)
     estimator = tf.estimator.Estimator(model_fn, config=config)
@@ -75,13 +102,13 @@ def main(folder, last_step):
 class Job(Program):
     """The program above in a process of its own: the ``task`` (job, index) of a cluster, or alone."""
 
-    def __init__(self, folder, last_step, cluster=None, task=None):
+    def __init__(self, folder, last_step, cluster=None, task=None, kind=()):
         variables = environment()
         variables["PYTHONPATH"] = os.pathsep.join([variables["PYTHONPATH"], str(Path(__file__).parents[1])])
         variables.pop("TF_CONFIG", None)
         if cluster is not None:
-            variables["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": {"type": task[0], "index": task[1]}})
-        words = [sys.executable, "-m", "support.estimator_job", str(folder), str(last_step)]
+            variables["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": {"type": task[0], "index": task[1]}, "environment": "cloud"})
+        words = [sys.executable, "-m", "support.estimator_job", str(folder), str(last_step), *kind]
         self.process = subprocess.Popen(words, env=variables, text=True, stdout=subprocess.PIPE)
         self.lines = []
 

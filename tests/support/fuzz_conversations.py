@@ -1,7 +1,7 @@
 """Corpus of the fuzzer, second part: what arrives over the network. Frames between tasks, and requests of TensorFlow's clients.
 
 A corpus file is a conversation that was recorded; it is played to a task that is made for it, in this process. A request is answered, or refused by
-an error of a proper class: InternalError, which stands for an exception that nobody expected, is a failure. Names of sessions and parts in a
+an error of a proper class: InternalError, which stands for an unexpected exception, is a failure. Names of sessions and parts in a
 recording are replaced by those of the task that it is played to.
 """
 from __future__ import annotations

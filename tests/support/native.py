@@ -25,7 +25,7 @@ def guarded(shape: Sequence[int], dtype: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def untouched(memory: np.ndarray) -> bool:
-    """True if nobody wrote around the array."""
+    """True if nothing was written around the array."""
     return bool((memory[:_GUARD] == _PATTERN).all() and (memory[-_GUARD:] == _PATTERN).all())
 
 

@@ -34,7 +34,7 @@ def data_threads() -> int:
 
 
 def no_threads_left(seconds: float = 5.0, collecting: bool = False) -> bool:
-    """True as soon as no thread works ahead any more; ``collecting`` what nobody refers to meanwhile."""
+    """True as soon as no thread works ahead any more; ``collecting`` what is not referred to any more."""
     end = time.monotonic() + seconds
     while data_threads() and time.monotonic() < end:
         time.sleep(0.01)

@@ -19,7 +19,7 @@ PAUSE = 0.5  # seconds before a task is started again
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on."""
+    """Ports that are free."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for item in sockets:

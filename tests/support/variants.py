@@ -1,7 +1,7 @@
 """Examples of ops in other sizes, shapes and types: what the compiler is held against, beside the examples themselves.
 
 A size is changed wherever it occurs: an axis of 3 elements becomes one of 17 in every input that has such an axis, and a 3 in a vector of whole
-numbers, which may be a shape, becomes 17, or stays: both are tried. Which changes make sense for an op nobody says: those that its shape function and
+numbers, which may be a shape, becomes 17, or stays: both are tried. Ops do not say which changes make sense: those that its shape function and
 its NumPy kernel accept.
 """
 from __future__ import annotations

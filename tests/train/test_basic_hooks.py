@@ -84,3 +84,23 @@ def test_final_ops():
         session.run(add)
         assert hook.final_ops_values is None
     assert hook.final_ops_values == [1, 2]
+
+
+def test_a_logging_hook_can_be_extended_as_programs_do():
+    """The models of TensorFlow's own collection log the global step, too, and in their own way."""
+    class Collecting(tf.train.LoggingTensorHook):
+        def begin(self):
+            super().begin()
+            self._current_tensors["step"] = tf.train.get_global_step()
+            self.values = []
+
+        def _log_tensors(self, values):
+            self._timer.update_last_triggered_step(self._iter_count)
+            self.values.append((values["step"], [values[tag] for tag in self._tag_order]))
+
+    step = tf.train.get_or_create_global_step()
+    hook = Collecting({"b": tf.constant(2.0), "a": tf.constant(1.0)}, every_n_iter=2, at_end=True)
+    with tf.train.MonitoredSession(hooks=[hook]) as session:
+        for _ in range(3):
+            session.run(step)
+    assert hook.values == [(0, [1.0, 2.0])] * 3

@@ -88,7 +88,7 @@ def test_grace_period():
         start = time.monotonic()
         with pytest.raises(RuntimeError, match="threads still running: stubborn"):
             coord.join([thread], stop_grace_period_secs=0.1)
-        assert time.monotonic() - start < 2
+        assert time.monotonic() - start < 20
         coord.join([thread], stop_grace_period_secs=0.01, ignore_live_threads=True)
     finally:
         end.set()

@@ -46,7 +46,7 @@ def test_errors_of_the_body_and_of_threads_come_out():
         with supervisor.managed_session():
             supervisor.loop(None, fail)
             supervisor.wait_for_stop()
-    with supervisor.managed_session():  # the end of the input is no error
+    with supervisor.managed_session():  # the end of the input is not an error
         raise tf.errors.OutOfRangeError(None, None, "end")
 
 

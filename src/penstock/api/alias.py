@@ -10,9 +10,10 @@ import importlib
 import re
 import sys
 from collections.abc import Sequence
+from importlib.abc import SourceLoader
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from penstock.api import library_modules, paths, root
@@ -21,6 +22,8 @@ from penstock.api.generated import function_of
 from penstock.graph.opdef import REGISTRY
 
 NAME = "tensorflow"
+_ESTIMATOR = "tensorflow_estimator"  # the package that TensorFlow 1.14 and 1.15 take tf.estimator from
+_MAIN = ".__main__"
 _PACKAGES = frozenset(["python", "core"]) | {
     ".".join(["python", *parts[:length]])
     for parts in (path.split(".") for path in [*paths.MODULES, *(f"{package}.any" for package in paths.PLAIN)])
@@ -47,21 +50,49 @@ class _Finder:
     """Finds ``tensorflow.*``; loading puts the Penstock module in the place of the one that the import system made."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if not fullname.startswith(NAME + "."):
+        if fullname == _ESTIMATOR:
+            return ModuleSpec(fullname, self, is_package=True)
+        fullname_here = _of_tensorflow(fullname)
+        if not fullname_here.startswith(NAME + "."):
             return None
-        return ModuleSpec(fullname, self, is_package=True) if _exists(_below(fullname)) else None
+        if fullname.endswith(_MAIN):  # `python -m tensorflow.python.debug.cli.offline_analyzer`
+            return ModuleSpec(fullname, self) if _program(fullname) else None
+        return ModuleSpec(fullname, self, is_package=True) if _exists(_below(fullname_here)) else None
 
     def create_module(self, spec: ModuleSpec) -> None:
         """None: the import system makes an empty module first."""
 
+    def get_code(self, fullname: str) -> CodeType | None:
+        """What `python -m` runs."""
+        spec = find_spec(_program(fullname))
+        return spec.loader.get_code(spec.name) if spec is not None and isinstance(spec.loader, SourceLoader) else None
+
     def exec_module(self, module: ModuleType) -> None:
-        sys.modules[module.__name__] = _module(_below(module.__name__), module.__name__)
+        name = module.__name__
+        if name == _ESTIMATOR:
+            sys.modules[name] = _Inside(name, None)
+        elif name.startswith(_ESTIMATOR):
+            sys.modules[name] = importlib.import_module(_of_tensorflow(name))
+        else:
+            sys.modules[name] = _module(_below(name), name)
+
+
+def _of_tensorflow(fullname: str) -> str:
+    """The module that a module of the package of estimators is here: ``tensorflow.python.estimator.util``. Other names stay what they are."""
+    return NAME + fullname.removeprefix(_ESTIMATOR) if fullname.startswith(_ESTIMATOR + ".") else fullname
+
+
+def _program(fullname: str) -> str:
+    """The module of Penstock that is run as ``tensorflow.python.module.__main__``; "" if there is none."""
+    return next(iter(paths.MODULES.get(_below(fullname).removeprefix("python.").removesuffix(_MAIN), "").split()), "")
 
 
 def _below(fullname: str) -> str:
     """``nn`` for ``tensorflow.nn`` and ``tensorflow.compat.v1.nn``."""
     path = fullname.removeprefix(NAME + ".").removeprefix("compat.v1.")
-    return re.sub(r"^python\.keras\._impl(\.keras)?", "python.keras", path)  # where Keras was up to TensorFlow 1.8
+    for pattern, place in paths.MOVED:
+        path = re.sub(pattern, place, path)
+    return path
 
 
 def _exists(path: str) -> bool:
@@ -212,13 +243,15 @@ def _place(path: str | None, name: str) -> tuple[ModuleType, str] | None:
     """The module of Penstock, and the name there, that a name of a module inside TensorFlow stands for; None if it is found by search only."""
     if path is None:
         return None
-    origin = paths.NAMES.get(path, {}).get(name, "")
+    full = path if path.startswith("contrib.") else f"python.{path}"
+    origin = paths.NAMES.get(path, {}).get(name) or library_modules.NAMES.get(full, {}).get(name, "")
     if origin and not origin.endswith(":"):
         module, _, attribute = origin.partition(":")
         return importlib.import_module(module), attribute
-    for source in paths.MODULES.get(path, "").split():
-        if source.startswith("penstock.") and name in vars(importlib.import_module(source)):
-            return importlib.import_module(source), name
+    for source in [*paths.MODULES.get(path, "").split(), *library_modules.SOURCES.get(full, "").split()]:
+        for candidate in (name, name.removeprefix("_")):  # what is private in TensorFlow has a public name here
+            if source.startswith("penstock.") and candidate in vars(importlib.import_module(source)):
+                return importlib.import_module(source), candidate
     return None
 
 
@@ -236,10 +269,25 @@ def _look_up(path: str, name: str) -> Any:
         if not source.startswith("penstock.api.") and hasattr(importlib.import_module(source), name[1:]):
             return getattr(importlib.import_module(source), name[1:])
     full = path if path.startswith("contrib.") else f"python.{path}"
-    for candidate in (_library_value(full, name), _generated_function(name) if path.endswith("_ops") else None):
+    for candidate in (_library_value(full, name), _generated_function(name) if path.endswith("_ops") else None, _of_version(path, name)):
         if candidate is not None:
             return candidate
     raise AttributeError(f"module '{NAME}.{full}' has no attribute '{name}' in Penstock")
+
+
+def _of_version(path: str, name: str) -> Any:
+    """What TensorFlow's modules tell apart by a suffix: ``reduce_sum_v1`` is ``tf.reduce_sum``, ``expand_dims_v2`` ``tf.compat.v2.expand_dims``."""
+    base, version = name[:-3], name[-3:]
+    if version == "_v1":
+        return _look_up(path, base)
+    if name.endswith(("V1", "V2")):  # a class that serves both versions here
+        return _library_value(path if path.startswith("contrib.") else f"python.{path}", name[:-2])
+    for namespace in paths.NAMESPACES if version == "_v2" else ():
+        space = root.compat.v2 if namespace == "root" else getattr(root.compat.v2, namespace, None)
+        for candidate in dict.fromkeys([base, base.removeprefix(f"{namespace.removesuffix('s')}_")]):  # sparse_ops.sparse_add_v2: sparse.add
+            if candidate in getattr(space, "ORIGINS", ()):
+                return getattr(space, candidate)
+    return None
 
 
 def _library_value(path: str, name: str) -> Any:

@@ -66,26 +66,35 @@ _OLD_NAMES = {"reduction_indices": "axis", "keep_dims": "keepdims", "dim": "axis
 
 def _handlers() -> dict[str, tuple[str, str]]:
     """{origin of a function: (kind of handling, ragged form)}."""
-    found = {f"{module}:{name}": (kind, "") for kind, table in (("unary", UNARY), ("binary", BINARY), ("list", LISTS))
+    handlers = {f"{module}:{name}": (kind, "") for kind, table in (("unary", UNARY), ("binary", BINARY), ("list", LISTS))
              for module, names in table.items() for name in names.split()}
     for module, forms in FORMS.items():
         for place, entries in forms.items():
             for entry in entries.split():
                 name, _, form = entry.partition("=")
-                found[f"{module}:{name}"] = ("form", f"penstock.ragged.{place}:{form or name}")
-    return found
+                handlers[f"{module}:{name}"] = ("form", f"penstock.ragged.{place}:{form or name}")
+    return handlers
 
 
 HANDLERS = _handlers()
 
 
-def _is_composite(value: Any) -> bool:
-    return isinstance(value, CompositeTensor) or type(value).__name__ == "RaggedTensorValue"
+class _Kinds(dict[type, str]):
+    """Per type of an argument: "composite", "list" (it may have some inside), or "" for what goes straight to the function."""
+
+    def __missing__(self, cls: type) -> str:
+        is_composite = issubclass(cls, CompositeTensor) or cls.__name__ == "RaggedTensorValue"
+        kind = self[cls] = "composite" if is_composite else "list" if issubclass(cls, (list, tuple)) else ""
+        return kind
+
+
+_KINDS = _Kinds()
 
 
 def _among(values: Any) -> bool:
-    for value in values:  # noqa: SIM110 (at every call of these functions: a generator takes twice as long)
-        if _is_composite(value) or (isinstance(value, (list, tuple)) and any(map(_is_composite, value))):
+    for value in values:  # at every call of these functions: a generator takes twice as long
+        kind = _KINDS[type(value)]
+        if kind and (kind == "composite" or any(_KINDS[type(item)] == "composite" for item in value)):
             return True
     return False
 
@@ -99,7 +108,13 @@ def dispatching(origin: str, function: Callable[..., Any]) -> Callable[..., Any]
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if _among(args) or (kwargs and _among(kwargs.values())):
+        for value in args:  # most calls have plain tensors and numbers: they are told apart without a further call
+            if _KINDS[type(value)]:
+                break
+        else:
+            if not kwargs:
+                return function(*args)
+        if _among(args) or _among(kwargs.values()):
             return _handle(kind, form, function, args, kwargs)
         return function(*args, **kwargs)
 

@@ -5,6 +5,7 @@ from penstock.api._table import publish
 
 TABLE: dict[str, str] = {
     "penstock.ops.array.cast": "cast",
+    "penstock.ops.text.strings": "as_string",
     "penstock.ops.math.clip": "saturate_cast",
     "penstock.ops.math.complex": "complex",
     "penstock.graph.dtypes": "float16 half float32 float64 double bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool=bool_ "

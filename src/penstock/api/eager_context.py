@@ -6,7 +6,8 @@ from contextlib import AbstractContextManager
 from penstock.contrib.eager.modes import list_devices, num_gpus
 from penstock.graph.graph import default_graph
 from penstock.graph.scopes import device
-from penstock.imperative.context import SYNC, executing_eagerly
+from penstock.imperative.context import SYNC, enable_eager_execution, executing_eagerly
+from penstock.testing import case
 
 
 class EagerContext:
@@ -52,3 +53,9 @@ _context = EagerContext()
 def context() -> EagerContext:
     """The one context."""
     return _context
+
+
+def test_main(argv: list[str] | None = None) -> None:
+    """``tensorflow.python.eager.test.main``: the tests of a program in imperative style."""
+    enable_eager_execution()
+    case.main(argv)

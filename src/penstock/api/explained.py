@@ -11,14 +11,21 @@ from penstock.errors import UnimplementedError
 
 _QUEUES = "moves tensors between a host and the memory of a TPU, and there is none. Feed the values, or give TPUEstimator an input function"
 _PLACES = "describes the cores of TPUs, and there are none. Leave it out: computations run on CPUs"
+_EMBEDDINGS = ("describes an embedding table in the memory of TPUs, and there are none. tf.feature_column.embedding_column and the optimizers of "
+               "tf.train work on CPUs")
 _TENSORRT = "compiles graphs for NVIDIA GPUs by TensorRT, which Penstock does not use. Run the graph as it is: every step is compiled"
 
 REASONS: dict[str, str] = {
     **dict.fromkeys(("infeed_dequeue", "infeed_dequeue_tuple", "infeed_enqueue", "infeed_enqueue_tuple", "outfeed_dequeue", "outfeed_dequeue_tuple",
                      "outfeed_enqueue", "outfeed_enqueue_tuple", "InfeedQueue"), _QUEUES),
     **dict.fromkeys(("Topology", "DeviceAssignment", "device_assignment"), _PLACES),
+    **dict.fromkeys(("AdagradParameters", "AdamParameters", "StochasticGradientDescentParameters", "embedding_column", "shared_embedding_columns"),
+                    _EMBEDDINGS),
     "keras_to_tpu_model": "makes a Keras model for TPUs, and there are none. Train the model itself",
     "TPUDistributionStrategy": "spreads a Keras model over TPUs, and there are none. tf.distribute.MirroredStrategy spreads it over CPUs",
+    "TPUStrategy": "trains on TPUs, and there are none. tf.distribute.MirroredStrategy trains on CPUs",
+    "initialize_tpu_system": "prepares TPUs, and there are none. Leave it out: computations run on CPUs",
+    "create_db_writer": "writes summaries to an SQLite database, which TensorBoard does not read any more. create_file_writer writes event files",
     "create_inference_graph": _TENSORRT, "calib_graph_to_infer_graph": _TENSORRT,
 }
 

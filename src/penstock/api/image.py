@@ -17,9 +17,11 @@ TABLE = {
                                 "extract_jpeg_shape is_jpeg",
     "penstock.ops.image.image_boxes": "non_max_suppression non_max_suppression_padded sample_distorted_bounding_box "
                                       "draw_bounding_boxes extract_glimpse",
+    "penstock.ops.image.combined_suppression": "combined_non_max_suppression",
     "penstock.ops.image.crop_and_resize": "crop_and_resize",
-    "penstock.ops.image.image_quality": "total_variation image_gradients psnr ssim",
+    "penstock.ops.image.image_quality": "total_variation image_gradients psnr ssim ssim_multiscale sobel_edges adjust_jpeg_quality "
+                                        "random_jpeg_quality",
     "penstock.ops.random.random_extra": "random_crop",
     "penstock.ops.nn.patches": "extract_image_patches extract_patches",
 }
-publish(__name__, TABLE)
+publish(__name__, TABLE, missing="non_max_suppression_overlaps non_max_suppression_with_scores")

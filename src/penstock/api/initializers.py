@@ -8,6 +8,7 @@ TABLE: dict[str, str] = {
                                        "truncated_normal=TruncatedNormal uniform_unit_scaling=UniformUnitScaling "
                                        "variance_scaling=VarianceScaling orthogonal=Orthogonal identity=Identity "
                                        "glorot_uniform=GlorotUniform glorot_normal=GlorotNormal he_normal he_uniform lecun_normal lecun_uniform",
+    "penstock.train.lookup": "tables_initializer",
     "penstock.variables.initialization": "variables=variables_initializer global_variables=global_variables_initializer "
                                          "local_variables=local_variables_initializer",
 }

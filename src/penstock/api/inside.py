@@ -10,11 +10,15 @@ from tensorboard.compat.proto.attr_value_pb2 import AttrValue
 from tensorboard.compat.proto.node_def_pb2 import NodeDef
 from tensorboard.compat.proto.op_def_pb2 import OpDef as OpDefProto
 
+from penstock.checkpoint.checkpoint_state import latest_checkpoint
+from penstock.checkpoint.contents import load_variable
+from penstock.custom_gradient import custom_gradient
 from penstock.gradients import UnconnectedGradients, gradients
 from penstock.graph import dtypes
-from penstock.graph.composite import IndexedSlices, SparseTensor
+from penstock.graph.composite import IndexedSlices, SparseTensor, SparseTensorValue
 from penstock.graph.device import canonical_name
 from penstock.graph.graph import default_graph
+from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY
 from penstock.graph.scopes import add_to_collections
@@ -26,6 +30,9 @@ from penstock.program.devices import Device
 from penstock.summary.summary import tag_and_scope
 from penstock.variables.replicas import current_context
 
+LOSS_METRIC_KEY = "loss"  # of estimator/model_fn.py
+WEIGHTS_VARIABLE_NAME, BIAS_VARIABLE_NAME = "kernel", "bias"  # of cells: rnn_cell_impl.py
+INVALID_SCOPE_CHARACTERS = re.compile("[^-_/.A-Za-z0-9]")  # of summary_ops_v2.py
 _numbers = itertools.count(1)
 
 
@@ -92,6 +99,26 @@ def nothing(*_: Any) -> None:
     """None: the XLA context around an operation."""
 
 
+def is_sparse(value: Any) -> bool:
+    """Whether ``value`` is a sparse tensor, or the value of one."""
+    return isinstance(value, (SparseTensor, SparseTensorValue))
+
+
+def is_constant(value: Any) -> bool:
+    """Whether a tensor, or its operation, is a constant of the graph."""
+    return (value.op if isinstance(value, Tensor) else value).type == "Const"
+
+
+def name_from_scope_name(name: str) -> str:
+    """The name of an operation whose scope is ``name``: without the slash at its end."""
+    return name.removesuffix("/")
+
+
+def tensor_shape_proto_to_list(shape: Any) -> list[int]:
+    """The extents of a TensorShapeProto."""
+    return [axis.size for axis in shape.dim]
+
+
 def in_graph_mode() -> bool:
     """Whether calls add to a graph, and are not computed at once."""
     return not executing_eagerly()
@@ -102,6 +129,11 @@ def gradients_v2(ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients",
     """``tf.gradients`` of TensorFlow 2, which has no ``colocate_gradients_with_ops``."""
     return gradients(ys, xs, grad_ys, name=name, gate_gradients=gate_gradients, aggregation_method=aggregation_method,
                      stop_gradients=stop_gradients, unconnected_gradients=unconnected_gradients)
+
+
+def graph_mode_decorator(f: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    """The result of ``f``, which returns it with its gradient function."""
+    return custom_gradient(f)(*args, **kwargs)
 
 
 def aggregate_variable(variable: Any, collections: Any) -> Any:
@@ -226,3 +258,13 @@ def deconv_output_length(input_length: int | None, filter_size: int, padding: st
     """The length of what a transposed convolution makes."""
     length: int | None = transposed_length(input_length, filter_size, padding, None, stride)
     return length
+
+
+def load_global_step(checkpoint_dir: str) -> Any:
+    """The global step of the latest checkpoint in a folder; 0 if there is none."""
+    return load_variable(checkpoint_dir, GraphKeys.GLOBAL_STEP) if latest_checkpoint(checkpoint_dir) else 0
+
+
+def same_method(method: Callable[..., Any]) -> Callable[..., Any]:
+    """``no_automatic_dependency_tracking``: the method itself. What it sets is found by looking at the object when it is saved."""
+    return method

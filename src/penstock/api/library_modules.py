@@ -7,9 +7,11 @@ library (`namespaces`), then in the modules that these namespaces take their nam
 from __future__ import annotations
 
 # The library of a package, as its public namespaces; that of ``contrib.x.python...`` is ``contrib.x``.
-LIBRARIES = {"python.estimator": "estimator feature_column", "python.feature_column": "feature_column", "python.keras": "keras",
-             "python.layers": "layers", "python.ops.distributions": "distributions contrib.distributions", "python.ops.linalg": "linalg",
-             "python.summary": "summary train"}
+LIBRARIES = {"python.data.experimental.ops": "data.experimental data", "python.distribute.cluster_resolver": "distribute.cluster_resolver",
+             "python.distribute": "distribute distribute.experimental", "python.estimator": "estimator feature_column",
+             "python.feature_column": "feature_column", "python.keras": "keras", "python.layers": "layers",
+             "python.ops.distributions": "distributions contrib.distributions", "python.ops.linalg": "linalg", "python.ops.ragged": "ragged",
+             "python.ops.signal": "signal", "python.profiler": "profiler", "python.summary": "summary train"}
 
 MODULES = {
     "contrib.all_reduce.python": "all_reduce",
@@ -95,6 +97,7 @@ MODULES = {
         "lars_optimizer lazy_adam_gs_optimizer lazy_adam_optimizer matrix_functions model_average_optimizer moving_average_optimizer "
         "multitask_optimizer_wrapper nadam_optimizer powersign reg_adagrad_optimizer shampoo sign_decay variable_clipping_optimizer "
         "weight_decay_optimizers"),
+    "contrib.predictor": "contrib_estimator_predictor core_estimator_predictor predictor predictor_factories saved_model_predictor",
     "contrib.quantize.python": "common copy_graph fold_batch_norms graph_matcher input_to_ops quant_ops quantize quantize_graph",
     "contrib.recurrent.python": "recurrent_api",
     "contrib.recurrent.python.ops": "functional_rnn recurrent",
@@ -113,11 +116,19 @@ MODULES = {
     "contrib.tensor_forest.python.ops": "data_ops gen_model_ops gen_stats_ops gen_tensor_forest_ops model_ops stats_ops tensor_forest_ops",
     "contrib.text.python.ops": "gen_skip_gram_ops skip_gram_ops",
     "contrib.tpu.python.ops": "tpu_ops",
-    "contrib.tpu.python.tpu": "bfloat16 error_handling tpu tpu_config tpu_context tpu_estimator tpu_function tpu_optimizer util",
+    "contrib.tpu.python.tpu": "bfloat16 datasets error_handling tpu tpu_config tpu_context tpu_estimator tpu_function tpu_optimizer util",
     "contrib.nccl.python.ops": "nccl_ops",
     "contrib.training.python.training": (
         "bucket_ops device_setter evaluation feeding_queue_runner hparam hparam_pb2 resample sampling_ops sequence_queueing_state_saver "
         "sgdr_learning_rate_decay training tuner"),
+    "python.data.experimental.ops": (
+        "cardinality counter distribute_options enumerate_ops error_ops get_single_element iterator_ops optimization_options parsing_ops "
+        "prefetching_ops random_ops readers resampling scan_ops stats_options take_while_ops threading_options unique writers"),
+    "python.distribute": (
+        "central_storage_strategy collective_all_reduce_strategy cross_device_ops distribute_lib "
+        "distribution_strategy_context mirrored_strategy one_device_strategy parameter_server_strategy reduce_util"),
+    "python.distribute.cluster_resolver": (
+        "cluster_resolver gce_cluster_resolver kubernetes_cluster_resolver slurm_cluster_resolver tfconfig_cluster_resolver tpu_cluster_resolver"),
     "python.estimator": "early_stopping estimator estimator_lib exporter extenders gc keras mode_keys model_fn run_config training util",
     "python.estimator.canned": (
         "baseline boosted_trees boosted_trees_utils dnn dnn_linear_combined head kmeans linear metric_keys optimizers parsing_utils prediction_keys "
@@ -166,6 +177,12 @@ MODULES = {
         "linear_operator_circulant linear_operator_composition linear_operator_diag linear_operator_full_matrix linear_operator_householder "
         "linear_operator_identity linear_operator_inversion linear_operator_kronecker linear_operator_low_rank_update "
         "linear_operator_lower_triangular linear_operator_toeplitz linear_operator_util linear_operator_zeros"),
+    "python.ops.ragged": (
+        "ragged_array_ops ragged_batch_gather_ops ragged_concat_ops ragged_conversion_ops ragged_factory_ops ragged_functional_ops ragged_gather_ops "
+        "ragged_getitem ragged_map_ops ragged_math_ops ragged_operators ragged_squeeze_op ragged_string_ops ragged_tensor ragged_tensor_shape "
+        "ragged_tensor_value ragged_where_op segment_id_ops"),
+    "python.ops.signal": "dct_ops fft_ops mel_ops mfcc_ops reconstruction_ops shape_ops signal spectral_ops window_ops",
+    "python.profiler": "model_analyzer option_builder profile_context profiler tfprof_logger",
     "python.summary": "plugin_asset summary summary_iterator text_summary",
     "python.summary.writer": "event_file_writer event_file_writer_v2 writer writer_cache",
 }
@@ -178,7 +195,9 @@ SOURCES: dict[str, str] = {
                                                           "penstock.contrib.distributions.mixture_shapes",
     "contrib.distributions.python.ops.test_util": "penstock.testing.distributions",
     "contrib.distributions.python.ops.shape": "penstock.contrib.distributions.event_shape",
+    "contrib.framework.python.ops.audio_ops": "penstock.ops.signal.audio",
     "contrib.framework.python.ops.prettyprint_ops": "penstock.contrib.framework.printing",
+    "contrib.gan.python.eval.python.classifier_metrics_impl": "penstock.contrib.gan.inception_metrics penstock.contrib.gan.classifier_metrics",
     "contrib.gan.python.losses.python.losses_impl": "penstock.contrib.gan.losses",
     "contrib.gan.python.losses.python.losses_wargs": "penstock.contrib.gan.losses",
     "contrib.gan.python.losses.python.tuple_losses": "penstock.contrib.gan.model_losses",
@@ -187,20 +206,31 @@ SOURCES: dict[str, str] = {
     "contrib.integrate.python.ops.odes": "penstock.contrib.integrate.adaptive penstock.contrib.integrate.fixed",
     "contrib.metrics.python.ops.histogram_ops": "penstock.contrib.metrics.statistics",
     "contrib.metrics.python.ops.metric_ops": "penstock.contrib.metrics.accumulated",
+    "contrib.seq2seq.python.ops.decoder": "penstock.rnn.decoder penstock.rnn.steps",
     "contrib.seq2seq.python.ops.beam_search_decoder": "penstock.rnn.beam_step penstock.rnn.beam_search",
     "contrib.layers.python.layers.feature_column": "penstock.contrib.layers.columns.dense penstock.contrib.layers.columns.sparse "
                                                    "penstock.contrib.layers.columns.varying",
     "contrib.layers.python.layers.feature_column_ops": "penstock.contrib.layers.columns.building",
     "contrib.layers.python.layers.target_column": "penstock.contrib.learn.target_columns",
     "contrib.learn.python.learn.estimators.composable_model": "penstock.contrib.learn.canned.composable",
+    **{f"contrib.learn.python.learn.estimators.{module}": "penstock.contrib.learn.canned.state_saving_rnn penstock.contrib.learn.canned.dynamic_rnn"
+       for module in ("state_saving_rnn_estimator", "dynamic_rnn_estimator", "rnn_common")},
     "contrib.learn.python.learn.estimators.tensor_signature": "penstock.contrib.learn.tensor_signature",
     "contrib.learn.python.learn.estimators._sklearn": "penstock.contrib.learn.sklearn_interface",
     "contrib.learn.python.learn.utils.gc": "penstock.estimator.gc",
     "contrib.rnn.python.tools.checkpoint_convert": "penstock.rnn.checkpoint_convert",
+    "contrib.quantize.python.graph_matcher": "penstock.contrib.quantize.graph_matcher",
+    "contrib.saved_model.python.saved_model.reader": "penstock.saved_model.loader",
     "contrib.saved_model.python.saved_model.signature_def_utils": "penstock.saved_model.signatures",
     "contrib.saved_model.python.saved_model.utils": "penstock.saved_model.builder",
+    "python.profiler.profile_context": "penstock.debug.profile.context",
+    "python.estimator.head.sequential_head": "penstock.estimator.heads.sequential",
     "python.estimator.training": "penstock.estimator.train_and_evaluate penstock.estimator.train_eval_specs penstock.estimator.evaluator",
     "python.ops.distributions.bijector_test_util": "penstock.testing.bijectors",
+    "python.ops.distributions.bernoulli": "penstock.contrib.distributions.bernoulli",
+    "python.ops.distributions.util": "penstock.contrib.distributions.arguments penstock.contrib.distributions.shapes "
+                                     "penstock.contrib.distributions.triangular penstock.contrib.distributions.numerics",
+    "python.ops.distributions.special_math": "penstock.contrib.distributions.special_math",
     "python.estimator.canned.head": "penstock.estimator.heads.canned_heads penstock.estimator.heads.base",
     "python.estimator.canned.metric_keys": "penstock.estimator.keys",
     "python.estimator.canned.prediction_keys": "penstock.estimator.keys",
@@ -212,20 +242,44 @@ SOURCES: dict[str, str] = {
 _COLUMNS = {"_FeatureColumn": "FeatureColumn", "_DenseColumn": "DenseColumn", "_CategoricalColumn": "CategoricalColumn",
             "FeatureColumn": "FeatureColumn", "DenseColumn": "DenseColumn", "CategoricalColumn": "CategoricalColumn", "_LazyBuilder": "FeatureCache"}
 NAMES: dict[str, dict[str, str]] = {
-    **{f"python.feature_column.{module}": {name: f"penstock.estimator.columns.base:{own}" for name, own in _COLUMNS.items()}
+    **{f"python.feature_column.{module}": {"_transform_features": "penstock.estimator.columns.building:transform_features",
+                                           **{name: f"penstock.estimator.columns.base:{own}" for name, own in _COLUMNS.items()}}
        for module in ("feature_column", "feature_column_v2", "feature_column_lib")},
     "contrib.distributions.python.ops.distribution_util": {
         "get_broadcast_shape": "penstock.contrib.distributions.shapes:broadcast_shape_of",
         "prefer_static_broadcast_shape": "penstock.contrib.distributions.shapes:broadcast_shape"},
+    "python.ops.distributions.util": {
+        **{name: f"penstock.contrib.distributions.arguments:{own}" for name, own in (
+            ("embed_check_nonnegative_integer_form", "nonnegative_integers"), ("embed_check_categorical_event_shape", "categorical_parameter"),
+            ("embed_check_integer_casting_closed", "castable"), ("get_logits_and_probs", "logits_and_probs"))},
+        **{name: f"penstock.contrib.distributions.shapes:{own}" for name, own in (
+            ("prefer_static_broadcast_shape", "broadcast_shape"), ("prefer_static_rank", "rank_of"), ("prefer_static_value", "static_or_tensor"))},
+        "prefer_static_shape": "penstock.api.inside_distributions:prefer_static_shape",
+        "maybe_get_static_value": "penstock.api.inside_distributions:maybe_get_static_value",
+        "same_dynamic_shape": "penstock.api.inside_distributions:same_dynamic_shape",
+        "assert_symmetric": "penstock.api.inside_distributions:assert_symmetric",
+        "parent_frame_arguments": "penstock.api.inside_distributions:parent_frame_arguments",
+        "AppendDocstring": "penstock.api.inside_distributions:AppendDocstring"},
+    "contrib.saved_model.python.saved_model.reader": {"read_saved_model": "penstock.saved_model.loader:parse_saved_model"},
+    "contrib.slim.python.slim.learning": {"tf_saver": "penstock.train.saver:", "supervisor": "penstock.train.supervisor:",
+                                          "sync_replicas_optimizer": "penstock.train.sync_replicas:"},
+    "python.ops.ragged.ragged_conversion_ops": {
+        name: f"penstock.ragged.tensor:RaggedTensor.{name}" for name in ("from_tensor", "to_tensor", "from_sparse", "to_sparse")},
+    "python.summary.text_summary": {"text_summary": "penstock.api.summary:text"},
     "contrib.crf.python.ops.crf": {"_lengths_to_masks": "penstock.ops.array.array:sequence_mask"},
     "contrib.framework.python.ops.accumulate_n_v2": {"accumulate_n_v2": "penstock.ops.math.add_n:accumulate_n"},
     "contrib.gan.python.losses.python.tuple_losses_impl": {
         "_args_to_gan_model": "penstock.contrib.gan.model_losses:of_model", "losses_impl": "penstock.contrib.gan.losses:"},
-    "contrib.training.python.training.sampling_ops": {"_verify_input": "penstock.contrib.training.resampling:_verified"},
+    "contrib.training.python.training.sampling_ops": {"_verify_input": "penstock.contrib.training.resampling:_verify_inputs"},
     "contrib.learn.python.learn.estimators.dnn": {"_dnn_model_fn": "penstock.contrib.learn.canned.models:dnn_model_fn"},
     "contrib.learn.python.learn.estimators.linear": {"_linear_model_fn": "penstock.contrib.learn.canned.models:linear_model_fn"},
     "contrib.learn.python.learn.estimators.dnn_linear_combined": {
         "_dnn_linear_combined_model_fn": "penstock.contrib.learn.canned.models:combined_model_fn"},
+    **{f"python.estimator.canned.{module}": {f"_{module}_model_fn": f"penstock.estimator.canned.model_fns:{module}_model_fn"}
+       for module in ("baseline", "dnn", "dnn_linear_combined", "linear")},
+    "python.estimator.estimator": {"_load_global_step_from_checkpoint_dir": "penstock.api.inside:load_global_step"},
+    "python.estimator.export.export": {"get_timestamped_export_dir": "penstock.estimator.exporting:timestamped_folder"},
+    "python.estimator.model_fn": {"LOSS_METRIC_KEY": "penstock.api.inside:LOSS_METRIC_KEY"},
     "python.estimator.util": {"fn_args": "penstock.platform.inspection:fn_args"},
     "python.ops.linalg.linear_operator_util": {"matmul_with_broadcast": "penstock.ops.linalg.matmul:matmul"},
     "python.layers.maxout": {"maxout": "penstock.contrib.layers.shaping:maxout"},
@@ -237,7 +291,8 @@ def namespaces(path: str) -> list[str]:
     """The public namespaces of the library that the module or package ``path`` is inside of: ``["contrib.layers"]``; empty if it is in none."""
     parts = path.split(".")
     if parts[0] == "contrib":
-        return [".".join(parts[:2])] if parts[2:3] == ["python"] else []
+        library = ".".join(parts[:2])
+        return [library] if parts[2:3] == ["python"] or (parts[2:] and library in MODULES) else []
     return next((spaces.split() for prefix, spaces in LIBRARIES.items() if path == prefix or path.startswith(prefix + ".")), [])
 
 

@@ -13,6 +13,7 @@ TABLE = {
                          "band_part=matrix_band_part trace eye",
     "penstock.ops.linalg.linalg": "inv=matrix_inverse det=matrix_determinant slogdet=log_matrix_determinant logdet cholesky cholesky_solve "
                            "solve=matrix_solve triangular_solve=matrix_triangular_solve adjoint",
+    "penstock.ops.linalg.tridiagonal": "tridiagonal_matmul tridiagonal_solve",
     "penstock.ops.linalg.least_squares": "lstsq=matrix_solve_ls",
     "penstock.ops.linalg.decompositions": "qr svd eigh=self_adjoint_eig eigvalsh=self_adjoint_eigvals lu",
     "penstock.ops.linalg.matrix_functions": "norm normalize expm=matrix_exponential logm=matrix_logarithm sqrtm=matrix_square_root pinv matrix_rank "
@@ -24,4 +25,4 @@ TABLE = {
     "penstock.contrib.linalg.combined": "LinearOperatorAdjoint LinearOperatorBlockDiag LinearOperatorComposition LinearOperatorInversion",
 }
 publish(__name__, TABLE, missing="LinearOperatorCirculant LinearOperatorCirculant2D LinearOperatorCirculant3D LinearOperatorHouseholder "
-                                 "LinearOperatorKronecker LinearOperatorToeplitz LinearOperatorZeros tridiagonal_matmul tridiagonal_solve")
+                                 "LinearOperatorKronecker LinearOperatorToeplitz LinearOperatorZeros")

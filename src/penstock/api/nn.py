@@ -7,9 +7,12 @@ TABLE = {
     "penstock.ops.sparse.embedding": "embedding_lookup embedding_lookup_sparse safe_embedding_lookup_sparse",
     "penstock.ops.nn.candidate": "uniform_candidate_sampler log_uniform_candidate_sampler learned_unigram_candidate_sampler "
                               "fixed_unigram_candidate_sampler all_candidate_sampler compute_accidental_hits",
+    "penstock.train.loss_scaling": "compute_average_loss scale_regularization_loss",
     "penstock.ops.nn.sampled_loss": "nce_loss sampled_softmax_loss",
     "penstock.ops.nn.quantized": "quantized_conv2d",
+    "penstock.ops.nn.quantized_layers": "quantized_avg_pool quantized_max_pool quantized_relu_x",
     "penstock.ops.nn.ctc": "ctc_loss ctc_greedy_decoder ctc_beam_search_decoder",
+    "penstock.ops.nn.ctc_dense": "collapse_repeated ctc_beam_search_decoder_v2 ctc_loss_v2 ctc_unique_labels",
     "penstock.ops.math.trigonometry": "sigmoid tanh",
     "penstock.ops.math.math": "zero_fraction",
     "penstock.ops.array.sorting": "top_k",
@@ -43,4 +46,4 @@ TABLE = {
     "penstock.api.contrib.legacy_seq2seq:": "seq2seq",
     "penstock.ops.nn.morphology": "dilation2d erosion2d",
 }
-publish(__name__, TABLE)
+publish(__name__, TABLE, missing="compute_average_loss quantized_avg_pool quantized_max_pool quantized_relu_x scale_regularization_loss")

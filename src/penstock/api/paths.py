@@ -14,7 +14,8 @@ NAMESPACES = ("root nn math train image strings linalg sparse sets random initia
 # Modules of TensorFlow 1.15 (and some of older versions) without a special rule. The generated ones, gen_*_ops, are a rule of their own.
 PLAIN = {
     "framework": "constant_op common_shapes graph_io graph_util graph_util_impl importer meta_graph ops random_seed function framework_lib "
-                 "load_library versions smart_cond op_def_registry indexed_slices sparse_tensor composite_tensor tensor_like tensor_spec type_spec",
+                 "load_library versions smart_cond op_def_registry indexed_slices sparse_tensor composite_tensor tensor_like tensor_spec type_spec "
+                 "tensor_conversion_registry",
     "ops": "array_grad array_ops bitwise_ops candidate_sampling_ops check_ops clip_ops confusion_matrix constant_op "
            "control_flow_grad control_flow_ops control_flow_util ctc_ops custom_gradient data_flow_grad data_flow_ops "
            "embedding_ops functional_ops gradient_checker gradients gradients_impl histogram_ops image_grad image_ops "
@@ -23,7 +24,7 @@ PLAIN = {
            "resource_variable_ops resources rnn rnn_cell rnn_cell_impl script_ops seq2seq sets sets_impl sort_ops "
            "sparse_grad sparse_ops special_math_ops spectral_ops standard_ops state_grad state_ops stateless_random_ops string_ops "
            "summary_op_util template tensor_array_grad tensor_array_ops unconnected_gradients variable_scope variables "
-           "weights_broadcast_ops",
+           "weights_broadcast_ops control_flow_v2_toggles cond_v2 while_v2 sdca_ops proto_ops list_ops initializers_ns gradients_util",
     "training": "adadelta adagrad adagrad_da adam basic_loops basic_session_run_hooks checkpoint_management checkpoint_ops checkpoint_utils "
                 "coordinator device_setter evaluation ftrl gradient_descent input learning_rate_decay learning_rate_decay_v2 momentum "
                 "monitored_session moving_averages optimizer proximal_adagrad proximal_gradient_descent queue_runner queue_runner_impl rmsprop saver "
@@ -115,8 +116,12 @@ MODULES = {
     "training.checkpoint_utils": "penstock.checkpoint.contents penstock.train.restore_init",
     "training.saver": "penstock.train.saver penstock.train.saver_builder penstock.train.saveable penstock.checkpoint.checkpoint_state",
     "training.warm_starting_util": "penstock.train.warm_start",
+    "training.tracking.base": "penstock.keras.saving.trackable",
+    "training.tracking.data_structures": "penstock.keras.saving.trackable penstock.api.contrib.checkpoint",
+    "training.tracking.tracking": "penstock.keras.saving.trackable",
     "training.saving.saveable_object": "penstock.train.saveable",
     "training.saving.saveable_object_util": "penstock.train.saveable",
+    "training.device_setter": "penstock.train.device_setter",
     "training.coordinator": "penstock.train.coordinator",
     "training.input": "penstock.train.input penstock.train.batching",
     "training.learning_rate_decay": "penstock.train.decay",
@@ -163,6 +168,7 @@ MODULES = {
     "ops.metrics_impl": "penstock.api.metrics penstock.layers.metrics.streaming",
     "ops.op_selector": "penstock.contrib.graph_editor.select",
     "distribute.summary_op_util": "",
+    "saved_model.nested_structure_coder": "",  # tf-agents imports it, for files of its own
     "ops.weights_broadcast_ops": "penstock.layers.weighting",
     "layers.base": "penstock.layers.scoped penstock.api.layers penstock.keras.engine.input_layer penstock.keras.engine.network",
     "layers.core": "penstock.layers.scoped_layers",
@@ -214,11 +220,17 @@ MODULES = {
     "eager.def_function": "penstock.imperative.function",
     "eager.function": "penstock.imperative.function",
     "eager.backprop": "penstock.imperative.tape penstock.contrib.eager.derivatives",
+    "eager.tape": "penstock.imperative.tape",
     "framework.function": "penstock.imperative.defined_function",
+    "framework.graph_to_function_def": "penstock.graph.graph_to_function",
     "client.client_lib": "penstock.api.root",
     "client.session": "penstock.session.session penstock.session.fetches",
     "client.timeline": "penstock.debug.timeline",
-    "debug": ("penstock.debug.tfdbg.dump_dir penstock.debug.tfdbg.watching penstock.debug.tfdbg.sessions penstock.debug.tfdbg.hooks"),
+    "debug": ("penstock.debug.tfdbg.dump_dir penstock.debug.tfdbg.watching penstock.debug.tfdbg.sessions penstock.debug.tfdbg.hooks "
+              "penstock.debug.tfdbg.gradients"),
+    "debug.lib.debug_gradients": "penstock.debug.tfdbg.gradients",
+    "debug.lib.debug_graphs": "penstock.debug.tfdbg.dump_dir",
+    "debug.wrappers.grpc_wrapper": "penstock.debug.tfdbg.sessions",
     "debug.lib.debug_data": "penstock.debug.tfdbg.dump_dir",
     "debug.lib.debug_utils": "penstock.debug.tfdbg.watching",
     "debug.wrappers.dumping_wrapper": "penstock.debug.tfdbg.sessions",
@@ -241,14 +253,53 @@ MODULES = {
         "pyct.anno", "pyct.compiler", "pyct.inspect_utils", "pyct.parser", "pyct.qual_names", "pyct.templates", "pyct.transformer",
         "pyct.common_transformers.anf")},
     "tf2": "",
+    **{f"tpu.{module}": "penstock.api.contrib.tpu" for module in (
+        "bfloat16", "device_assignment", "ops.tpu_ops", "tpu", "tpu_config", "tpu_context", "tpu_estimator", "tpu_feed", "tpu_function",
+        "tpu_optimizer")},
+    "compat.compat": "penstock.api.compat",
+    "compat.v2_compat": "penstock.api.root",
+    "data.ops.optional_ops": "penstock.api.data.experimental",
+    "data.util.random_seed": "penstock.graph.seeds",
+    "eager.execution_callbacks": "penstock.api.contrib.eager",
+    "eager.test": "penstock.api.test",
+    "eager.custom_gradient": "",
+    "eager.wrap_function": "penstock.api.root",
+    "framework.config": "penstock.api.config penstock.api.config.experimental penstock.api.config.threading",
+    "grappler.tf_optimizer": "penstock.saved_model.tf_optimizer",
+    "keras.testing_utils": "penstock.api.inside_util",
+    "module.module": "penstock.api.root",
+    "ops.init_ops_v2": "penstock.api.compat.v2",
+    "ops.parallel_for.control_flow_ops": "penstock.api.root",
+    "ops.summary_ops_v2": "penstock.api.contrib.summary",
+    "platform.benchmark": "penstock.api.test",
+    "platform.parameterized": "absl.testing.parameterized",
+    "saved_model.load": "penstock.api.saved_model",
+    "saved_model.save": "penstock.api.saved_model",
     "tools.freeze_graph": "penstock.saved_model.freeze_graph",
+    "tools.graph_transforms": "penstock.saved_model.graph_transforms",
+    "tools.inspect_checkpoint": "penstock.checkpoint.inspect_checkpoint",
+    "tools.optimize_for_inference_lib": "penstock.saved_model.inference_graphs",
+    "tools.saved_model_utils": "penstock.saved_model.loader",
+    "tools.strip_unused_lib": "penstock.saved_model.inference_graphs",
+    "training.distribution_strategy_context": "penstock.api.distribute",
+    **{f"training.experimental.{module}": "penstock.api.train_experimental" for module in ("loss_scale", "loss_scale_optimizer", "mixed_precision")},
+    "training.tracking.util": "penstock.api.train penstock.keras.saving.trackable",
+    "util.keyword_args": "penstock.api.inside_util",
+    "util.object_identity": "penstock.api.inside_util",
+    "util.tf_stack": "penstock.api.inside_util",
     "compiler.xla.xla": "penstock.contrib.compiler",
     "compiler.xla.jit": "penstock.contrib.compiler",
     "pywrap_tensorflow": "penstock.api.train",
 }
 
 # Single names: "module:name", as in the tables of the namespaces.
+_TRANSPOSED = {f"{old}{rank}": f"Conv{rank}Transpose" for old in ("Deconv", "Deconvolution") for rank in ("2D", "3D")}
 NAMES = {
+    "framework.smart_cond": {"smart_cond": "penstock.layers.branching:smart_cond",
+                             **{name: f"penstock.contrib.framework.tensors:{name}" for name in ("smart_constant_value", "smart_case")}},
+    "framework.sparse_tensor": {"is_sparse": "penstock.api.inside:is_sparse"},
+    "framework.indexed_slices": {"IndexedSlicesValue": "penstock.graph.composite:IndexedSlicesValue"},
+    "ops.variables": {name: "penstock.variables.variable:Variable" for name in ("VariableV1", "RefVariable", "AbstractVariable")},
     "ops.control_flow_ops": {"merge": "penstock.ops.flow.primitives:Merge", "switch": "penstock.ops.flow.primitives:Switch"},
     "framework.ops": {
         "internal_convert_to_tensor": "penstock.graph.convert:convert_to_tensor",
@@ -269,6 +320,9 @@ NAMES = {
         "prepend_name_scope": "penstock.api.inside:prepend_name_scope",
         "set_shapes_for_outputs": "penstock.api.inside:set_shapes_for_outputs",
         "uid": "penstock.api.inside:uid",
+        "name_from_scope_name": "penstock.api.inside:name_from_scope_name",
+        "executing_eagerly_outside_functions": "penstock.imperative.context:executing_eagerly",
+        "tensor_id": "builtins:id",
         "_NodeDef": "penstock.api.inside:new_node_def",
         "_default_session_stack": "penstock.graph.stacks:sessions",
         "_default_graph_stack": "penstock.graph.graph:_graphs",
@@ -276,12 +330,16 @@ NAMES = {
     "framework.op_def_registry": {"get_registered_ops": "penstock.api.inside:get_registered_ops",
                                   "register_op_list": "penstock.graph.declared_ops:register_op_list"},
     "framework.device_spec": {"DeviceSpecV1": "penstock.graph.device:DeviceSpec"},
-    "framework.constant_op": {"_tensor_shape_tensor_conversion_function": "penstock.api.inside:shape_to_tensor"},
+    "framework.constant_op": {"is_constant": "penstock.api.inside:is_constant",
+                              "_tensor_shape_tensor_conversion_function": "penstock.api.inside:shape_to_tensor"},
     "framework.function": {"_DefinedFunction": "penstock.imperative.defined_function:DefinedFunction",
                            "_from_definition": "penstock.imperative.defined_function:from_definition",
                            "_from_library": "penstock.imperative.defined_function:from_library"},
     "framework.test_util": {"TensorFlowTestCase": "penstock.testing.case:TestCase", "IsMklEnabled": "penstock.api.inside:never",
-                            "is_xla_enabled": "penstock.api.inside:never"},
+                            "is_xla_enabled": "penstock.api.inside:never",
+                            "enable_c_shapes": "penstock.api.inside_util:unchanged"},
+    "tools.saved_model_utils": {"read_saved_model": "penstock.saved_model.loader:parse_saved_model"},
+    "training.device_setter": {"_RoundRobinStrategy": "penstock.train.device_setter:RoundRobinStrategy"},
     "ops.control_flow_util": {"GraphOrParentsInXlaContext": "penstock.api.inside:never", "GetContainingXLAContext": "penstock.api.inside:nothing",
                               "IsInXLAContext": "penstock.api.inside:never"},
     "ops.metrics_impl": {"_aggregate_variable": "penstock.api.inside:aggregate_variable",
@@ -295,6 +353,8 @@ NAMES = {
     "eager.context": {"in_eager_mode": "penstock.imperative.context:executing_eagerly", "in_graph_mode": "penstock.api.inside:in_graph_mode",
                       "context": "penstock.api.eager_context:context", "num_gpus": "penstock.contrib.eager.modes:num_gpus",
                       "device": "penstock.graph.scopes:device"},
+    "eager.test": {"main": "penstock.api.eager_context:test_main"},
+    "eager.custom_gradient": {"custom_gradient": "penstock.custom_gradient:custom_gradient"},
     "eager.backprop": {"implicit_grad": "penstock.contrib.eager.derivatives:implicit_gradients",
                        "implicit_val_and_grad": "penstock.contrib.eager.derivatives:implicit_value_and_gradients",
                        "val_and_grad_function": "penstock.contrib.eager.derivatives:value_and_gradients_function"},
@@ -306,34 +366,67 @@ NAMES = {
     "ops.math_ops": {"_as_indexed_slices": "penstock.api.inside_ops:as_indexed_slices",
                      "_as_indexed_slices_list": "penstock.api.inside_ops:as_indexed_slices_list",
                      "reduced_shape": "penstock.ops.math.reduce:reduced_shape"},
+    "ops.summary_ops_v2": {"_INVALID_SCOPE_CHARACTERS": "penstock.api.inside:INVALID_SCOPE_CHARACTERS"},
+    "ops.custom_gradient": {"_graph_mode_decorator": "penstock.api.inside:graph_mode_decorator"},
     "ops.gradients_impl": {"gradients_v2": "penstock.api.inside:gradients_v2",
                            "_hessian_vector_product": "penstock.api.inside_ops:hessian_vector_product",
                            "_MarkReachedOps": "penstock.api.inside_ops:mark_reached_ops", "_GatherInputs": "penstock.api.inside_ops:gather_inputs"},
     "ops.nn_impl": {"_compute_sampled_logits": "penstock.api.inside_ops:compute_sampled_logits"},
     "training.training_util": {"_get_or_create_global_step_read": "penstock.train.global_step:get_or_create_global_step_read",
                                "_increment_global_step": "penstock.train.global_step:increment_global_step"},
+    "training.tracking.base": {"Trackable": "penstock.keras.saving.trackable:Checkpointable",
+                               "no_automatic_dependency_tracking": "penstock.api.inside:same_method",
+                               "no_automatic_dependency_tracking_scope": "contextlib:nullcontext"},
+    "training.tracking.tracking": {"AutoTrackable": "penstock.keras.saving.trackable:Checkpointable"},
     "training.saver": {"_update_checkpoint_state": "penstock.checkpoint.checkpoint_state:update_checkpoint_state",
                        "_get_saver_or_default": "penstock.train.scaffold:get_saver_or_default"},
     "training.input": {"_as_tensor_list": "penstock.train.batching:as_list", "_as_tensor_list_list": "penstock.train.batching:as_lists",
                        "_as_original_type": "penstock.train.batching:in_form_of"},
     "framework.errors_impl": {"_make_specific_exception": "penstock.errors:make_exception"},
     "framework.subscribe": {"_is_subscribed_identity": "penstock.ops.flow.subscribe:is_subscribed_identity"},
-    "framework.tensor_util": {"ShapeEquals": "penstock.api.inside:shape_equals"},
+    "framework.tensor_util": {"ShapeEquals": "penstock.api.inside:shape_equals", "MakeNdarray": "penstock.api.root:make_ndarray",
+                              "TensorShapeProtoToList": "penstock.api.inside:tensor_shape_proto_to_list"},
     "ops.rnn": {"_transpose_batch_time": "penstock.rnn.steps:transpose_batch_time", "rnn_cell_impl": "penstock.rnn.cell:",
                 "_best_effort_input_batch_size": "penstock.rnn.steps:best_effort_input_batch_size"},
-    "ops.rnn_cell_impl": {"_concat": "penstock.rnn.cell:concat_sizes", "_zero_state_tensors": "penstock.rnn.cell:zero_state_tensors"},
+    "ops.rnn_cell_impl": {"_WEIGHTS_VARIABLE_NAME": "penstock.api.inside:WEIGHTS_VARIABLE_NAME",
+                          "_BIAS_VARIABLE_NAME": "penstock.api.inside:BIAS_VARIABLE_NAME",
+                          "_Linear": "penstock.rnn.linear:Linear", "_linear": "penstock.rnn.linear:linear",
+                          "_concat": "penstock.rnn.cell:concat_sizes", "_zero_state_tensors": "penstock.rnn.cell:zero_state_tensors"},
     "ops.variable_scope": {"_get_default_variable_store": "penstock.variables.store:variable_store",
                            "variable": "penstock.variables.variable:Variable"},
-    "layers.convolutional": {name.replace("Conv", "Convolution"): f"penstock.layers.scoped_layers:{name}"
-                             for name in ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose", "SeparableConv1D", "SeparableConv2D")},
-    "pywrap_tensorflow": {"EventsWriter": "penstock.summary.events_writer:EventsWriter"},
+    "layers.convolutional": {**{name.replace("Conv", "Convolution"): f"penstock.layers.scoped_layers:{name}" for name in (
+                                 "Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose", "SeparableConv1D", "SeparableConv2D")},
+                             **{name.replace("conv", "convolution"): f"penstock.layers.scoped_layers:{name}" for name in (
+                                 "conv1d", "conv2d", "conv3d", "separable_conv2d", "conv2d_transpose", "conv3d_transpose")},
+                             **{old.lower(): f"penstock.layers.scoped_layers:{new[:6].lower()}_transpose" for old, new in _TRANSPOSED.items()},
+                             **{old: f"penstock.layers.scoped_layers:{new}" for old, new in _TRANSPOSED.items()}},
+    "layers.pooling": {"AvgPool2D": "penstock.layers.scoped_layers:AveragePooling2D", "MaxPool2D": "penstock.layers.scoped_layers:MaxPooling2D",
+                       "avg_pool2d": "penstock.layers.scoped_layers:average_pooling2d", "max_pool2d": "penstock.layers.scoped_layers:max_pooling2d"},
+    "keras.layers.convolutional": {old: f"penstock.api.keras.layers:{new}" for old, new in _TRANSPOSED.items()},
+    "keras.utils.conv_utils": {
+        **{name: f"penstock.layers.options:{name}" for name in (
+            "normalize_tuple", "normalize_data_format", "normalize_padding", "convert_data_format")},
+        "conv_output_length": "penstock.layers.options:output_length", "conv_input_length": "penstock.layers.options:input_length",
+        "deconv_output_length": "penstock.api.inside:deconv_output_length"},
+    "keras.utils.layer_utils": {"print_summary": "penstock.api.inside_keras:print_summary"},
+    "keras.constraints": {old: f"penstock.layers.constraints:{new}" for old, new in
+                          (("maxnorm", "MaxNorm"), ("nonneg", "NonNeg"), ("unitnorm", "UnitNorm"))},
+    "pywrap_tensorflow": {"EventsWriter": "penstock.summary.events_writer:EventsWriter",
+                          "EqualGraphDefWrapper": "penstock.api.inside_util:equal_graph_def"},
     "training.monitored_session": {f"_{name}": f"penstock.train.wrapped_sessions:{name}"
                                    for name in ("WrappedSession", "RecoverableSession", "CoordinatedSession", "HookedSession")},
     "ops.gen_dataset_ops": {"save_iterator": "penstock.data.iterator_saveable:save_iterator",
                             "restore_iterator": "penstock.data.iterator_saveable:restore_iterator"},
     "keras.backend": {"variables_module": "penstock.variables.variable:", "array_ops": "penstock.api.root:", "math_ops": "penstock.api.root:"},
-    "keras.utils.tf_utils": {"register_symbolic_tensor_type": "penstock.api.inside:register_symbolic_tensor_type"},
-    "keras.utils.generic_utils": {"has_arg": "penstock.platform.inspection:has_arg", "slice_arrays": "penstock.keras.utils.arrays:slice_arrays"},
+    "keras.utils.tf_utils": {"register_symbolic_tensor_type": "penstock.api.inside:register_symbolic_tensor_type",
+                             "smart_cond": "penstock.layers.branching:smart_cond", "constant_value": "penstock.layers.branching:static_truth",
+                             **{name: f"penstock.api.inside_keras:{name}" for name in (
+                                 "convert_shapes", "shape_type_conversion", "is_tensor_or_variable", "is_symbolic_tensor")}},
+    "keras.utils.generic_utils": {**{name: f"penstock.api.inside_keras:{name}" for name in (
+                                      "is_all_none", "make_batches", "object_list_uid", "to_list", "to_snake_case")},
+                                  "func_dump": "penstock.keras.utils.code:dump_function",
+                                  "has_arg": "penstock.platform.inspection:has_arg",
+                                  "slice_arrays": "penstock.keras.utils.arrays:slice_arrays"},
     "keras.engine.training": {"_check_array_lengths": "penstock.keras.engine.standardize:check_lengths",
                               "_slice_arrays": "penstock.keras.utils.arrays:slice_arrays"},
     "keras.models": {"_clone_functional_model": "penstock.keras.models:clone_model", "_clone_sequential_model": "penstock.keras.models:clone_model"},
@@ -342,7 +435,10 @@ NAMES = {
     "layers.core": {"fully_connected": "penstock.layers.scoped_layers:dense", "FullyConnected": "penstock.layers.scoped_layers:Dense"},
     "layers.normalization": {"batch_norm": "penstock.layers.scoped_layers:batch_normalization",
                              "BatchNorm": "penstock.layers.scoped_layers:BatchNormalization"},
-    "data.ops.dataset_ops": {"DatasetV1": "penstock.data.dataset:Dataset"},
+    "data.ops.dataset_ops": {**{name: "penstock.data.dataset:Dataset" for name in ("DatasetV1", "DatasetV2", "DatasetV1Adapter")},
+                             **{f"get_legacy_output_{what}": f"penstock.data.dataset:get_output_{what}" for what in ("types", "shapes", "classes")}},
+    "data.ops.readers": {f"{name}V{version}": f"penstock.data.file_datasets:{name}"
+                         for name in ("TextLineDataset", "TFRecordDataset", "FixedLengthRecordDataset") for version in (1, 2)},
     "platform.googletest": {"GetTempDir": "penstock.testing.case:get_temp_dir"},
     "tf2": {"enabled": "penstock.imperative.context:executing_eagerly"},
 }
@@ -350,10 +446,19 @@ NAMES = {
 # Modules inside TensorFlow that have the name of a function beside them: "module:function".
 FUNCTIONS = {"contrib.framework.python.ops.arg_scope": "penstock.contrib.framework.arg_scope:arg_scope"}
 
+# Other places of modules: (regular expression, what it becomes).
+MOVED = (
+    (r"^python\.keras\._impl(\.keras)?", "python.keras"),  # where Keras was up to TensorFlow 1.8
+    (r"^contrib\.keras\.python(\.keras)?", "python.keras"),  # and up to 1.3
+    (r"^contrib\.keras\.api(\.keras)?", "contrib.keras"),
+    (r"^python\.keras\.api(\._v1)?(\.keras)?", "keras"),
+    (r"^tools\b", "python.tools"),
+)
+
 # Prefixes below tensorflow.python whose modules belong to parts of the API that Penstock does not have: {prefix: the public name of the part}.
 PARTS = {"keras": "keras", "layers": "layers", "estimator": "estimator", "feature_column": "feature_column", "data": "data",
          "distribute": "distribute", "ops.losses": "losses", "ops.metrics": "metrics",
-         "ops.distributions": "distributions", "tpu": "tpu", "lite": "lite"}
+         "ops.distributions": "distributions", "lite": "lite"}
 
 # Protocol buffers that lie in another module here: {name of TensorFlow's module: module}.
 PROTOS = {"error_codes_pb2": "penstock.api.error_codes", "types_pb2": "penstock.api.data_types",

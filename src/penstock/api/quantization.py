@@ -8,5 +8,6 @@ TABLE = {
                              "fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel "
                              "fake_quant_with_min_max_vars_per_channel_gradient quantize_and_dequantize",
     "penstock.ops.nn.quantized": "quantize dequantize",
+    "penstock.ops.nn.quantized_layers": "quantized_concat",
 }
 publish(__name__, TABLE)

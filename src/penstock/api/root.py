@@ -38,7 +38,7 @@ TABLE = {
     "penstock.graph.graph_def": "import_graph_def",
     "penstock.gradients": "gradients RegisterGradient NotDifferentiable NoGradient no_gradient=NotDifferentiable AggregationMethod "
                           "UnconnectedGradients",
-    "penstock.custom_gradient": "custom_gradient hessians",
+    "penstock.custom_gradient": "custom_gradient grad_pass_through hessians recompute_grad",
     "penstock.session.session": "Session InteractiveSession",
     "penstock.session.handles": "get_session_handle get_session_tensor delete_session_tensor",
     # protocol buffers
@@ -106,14 +106,17 @@ TABLE = {
     "penstock.export.model": "export",
     "penstock.ops.flow.tensor_array_class": "TensorArray",
     "penstock.ops.flow.functional_loops": "map_fn foldl foldr scan",
+    "penstock.ops.data.vectorized_map": "vectorized_map",
     "penstock.ops.queues.queue_classes": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
     "penstock.train.lookup": "tables_initializer initialize_all_tables",
     "penstock.ops.queues.accumulator_classes": "ConditionalAccumulator ConditionalAccumulatorBase SparseConditionalAccumulator",
     "penstock.ops.queues.critical_section": "CriticalSection",
-    "penstock.ops.queues.reader_classes": "FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader TextLineReader WholeFileReader",
+    "penstock.ops.queues.reader_classes": "FixedLengthRecordReader IdentityReader LMDBReader ReaderBase TFRecordReader TextLineReader "
+                                           "WholeFileReader",
     "penstock.ops.text.parsing": "FixedLenFeature VarLenFeature SparseFeature FixedLenSequenceFeature parse_example parse_single_example "
                             "parse_single_sequence_example",
-    "penstock.ops.text.decoding": "decode_raw decode_csv serialize_tensor parse_tensor",
+    "penstock.ops.text.decoding": "decode_raw decode_csv decode_json_example serialize_tensor parse_tensor",
+    "penstock.ops.text.containers": "decode_compressed fingerprint",
     "penstock.ops.text.files": "read_file write_file matching_files",
     "penstock.ops.text.strings": "string_join string_to_number string_to_hash_bucket string_to_hash_bucket_fast "
                                  "string_to_hash_bucket_strong as_string "
@@ -151,7 +154,8 @@ TABLE = {
                              "fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel "
                              "fake_quant_with_min_max_vars_per_channel_gradient",
     "penstock.ops.nn.quantized": "quantize quantize_v2 dequantize",
-    "penstock.ops.flow.control_flow": "cond case while_loop",
+    "penstock.ops.nn.quantized_layers": "quantized_concat",
+    "penstock.ops.flow.control_flow": "cond case switch_case while_loop",
     "penstock.graph.function": "init_scope",
     "penstock.summary.summary": "scalar_summary histogram_summary image_summary audio_summary merge_summary=merge merge_all_summaries=merge_all",
     # state
@@ -187,13 +191,14 @@ TABLE = {
                              "load_file_system_library",
 }
 SUBMODULES = (
-    "app autograph bitwise compat config contrib data debugging distribute distributions dtypes estimator examples feature_column flags gfile "
+    "app audio autograph bitwise compat config contrib data debugging distribute distributions dtypes estimator examples feature_column flags gfile "
     "graph_util image "
     "initializers io keras layers linalg logging lookup losses manip math metrics nest nn profiler python_io quantization queue ragged random "
-    "raw_ops resource_loader saved_model sets signal sparse spectral strings summary sysconfig test train user_ops version"
+    "raw_ops resource_loader saved_model sets signal sparse spectral strings summary sysconfig test tpu train "
+    "user_ops version xla"
 )
 # Built later: a new namespace module moves its name from here to SUBMODULES.
 MISSING = (
-    "audio experimental lite tpu xla"
+    "experimental lite"
 )
 publish(__name__, TABLE, SUBMODULES, MISSING)

@@ -13,6 +13,7 @@ TABLE: dict[str, str] = {
                                      "matmul=sparse_tensor_dense_matmul add=sparse_add reduce_sum=sparse_reduce_sum reduce_max=sparse_reduce_max "
                                      "reduce_sum_sparse=sparse_reduce_sum_sparse reduce_max_sparse=sparse_reduce_max_sparse "
                                      "softmax=sparse_softmax maximum=sparse_maximum minimum=sparse_minimum",
+    "penstock.ops.queues.accumulator_classes": "SparseConditionalAccumulator",
     "penstock.ops.sparse.sparse_cross": "cross=sparse_cross cross_hashed=sparse_cross_hashed",
     "penstock.ops.math.segment_sparse": "segment_sum=sparse_segment_sum segment_mean=sparse_segment_mean segment_sqrt_n=sparse_segment_sqrt_n",
 }

@@ -114,7 +114,7 @@ def _compile(folder: Path, include: Path) -> Path:
     constants = {"LIBRARY": path, "PROGRAM": sys.executable, "VERSION": VERSION}
     with tempfile.TemporaryDirectory() as temporary:
         file, versions = Path(temporary, "libpenstock.c"), Path(temporary, "versions")
-        defines = [f'#define {name} "{_escaped(value)}"' for name, value in constants.items()] + [f"#define FUNCTIONS {len(forwarded())}"]
+        defines = [f'#define {name} "{_escape(value)}"' for name, value in constants.items()] + [f"#define FUNCTIONS {len(forwarded())}"]
         file.write_text("\n".join([*defines, source()]), encoding="utf-8")
         versions.write_text(f"VERS_1.0 {{ global: TF_*; penstock_*;{' Py*; _Py*;' if linked else ''} local: *; }};\n", encoding="utf-8")
         special = ["-install_name", f"@rpath/{library.name}"] if is_mac else [f"-Wl,--version-script={versions}", "-Wl,-soname,libpenstock.so"]
@@ -126,7 +126,7 @@ def _compile(folder: Path, include: Path) -> Path:
     return library
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 

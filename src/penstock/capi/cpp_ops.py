@@ -74,7 +74,7 @@ def _class(definition: OpDef) -> str:
         lines += _attrs(op_type, optional)
     explicit = "explicit " if len(parameters) == 1 or (len(parameters) == 2 and optional) else ""
     lines += [f"  {explicit}{op_type}({', '.join(parameters)})",
-              f'      : operation(detail::Node(scope, "{op_type}"){calls}.finish()) {{{_assigned(definition)}}}']
+              f'      : operation(detail::Node(scope, "{op_type}"){calls}.finish()) {{{_assignments(definition)}}}']
     if len(definition.outputs) == 1:
         member = _name(definition.outputs[0].name)
         kind = "OutputList" if definition.outputs[0].is_list else "Output"
@@ -103,7 +103,7 @@ def _attrs(op_type: str, optional: dict[str, Attr]) -> list[str]:
                     for name, attr in optional.items()]
 
 
-def _assigned(definition: OpDef) -> str:
+def _assignments(definition: OpDef) -> str:
     """Statements that set the members of the outputs: a list has as many as the operation has beyond the single ones."""
     if not definition.outputs:
         return ""

@@ -47,7 +47,7 @@ _FUNCTION = re.compile(r"TF_CAPI_EXPORT extern (?P<returns>[^;()]*?)\s*(?P<name>
 def declarations() -> tuple[Declaration, ...]:
     """All functions, in the order of the header."""
     text = re.sub(r"/\*.*?\*/", "", HEADER.read_text(encoding="utf-8"), flags=re.S)
-    return tuple(_declaration(found) for found in _FUNCTION.finditer(text))
+    return tuple(_declaration(match) for match in _FUNCTION.finditer(text))
 
 
 @functools.cache
@@ -62,10 +62,10 @@ def forwarded() -> tuple[Declaration, ...]:
     return tuple(each for each in declarations() if each.name not in defined_in_c())
 
 
-def _declaration(found: re.Match[str]) -> Declaration:
-    text = " ".join(found["parameters"].split())
+def _declaration(match: re.Match[str]) -> Declaration:
+    text = " ".join(match["parameters"].split())
     parts = [] if text == "void" else _split(text)
-    return Declaration(found["name"], _plain(found["returns"]), found["returns"], tuple(map(_parameter, parts)))
+    return Declaration(match["name"], _plain(match["returns"]), match["returns"], tuple(map(_parameter, parts)))
 
 
 def _split(text: str) -> list[str]:

@@ -70,7 +70,7 @@ class Services:
 # --- types -----------------------------------------------------------------------------------------------------------
 
 def _pointer(c_type: str) -> Any:
-    """The ctypes type of a pointer type that is no handle."""
+    """The ctypes type of a pointer type other than a handle."""
     target = c_type[:-1]
     if target.endswith("*") and c_type not in ("char**", "char***"):
         return ctypes.POINTER(ctypes.POINTER(_SIMPLE[target[:-1]]) if target in ("int*", "int64_t*", "TF_Output*", "TF_Buffer*") else ctypes.c_void_p)

@@ -81,7 +81,7 @@ def add(item: Any) -> int:
 
 
 def get(number: int | None, kind: type, what: str) -> Any:
-    """The object behind a handle; InvalidArgumentError, with what it should be, if it is no such object."""
+    """The object behind a handle; InvalidArgumentError, with what it should be, if it is not one."""
     item = _objects.get(number or 0)
     if not isinstance(item, kind):
         problem = "is NULL" if not number else f"{number:#x} is a handle of another kind" if item is not None else \

@@ -73,7 +73,7 @@ def import_into(state: GraphState, graph_def: GraphDef, options: ImportOptions) 
     missing = [key for key in options.mapped if key[0] not in nodes and key not in used]
     waiting = _without_remapped(graph_def, options)
     scope = _scope(graph, options)
-    renamed = _renamed(graph, graph_def, f"{scope}/" if scope else "", options.uniquify_names)
+    renamed = _rename(graph, graph_def, f"{scope}/" if scope else "", options.uniquify_names)
     if options.device:
         for node in graph_def.node:
             node.device = node.device or options.device
@@ -81,12 +81,12 @@ def import_into(state: GraphState, graph_def: GraphDef, options: ImportOptions) 
     wanted = [f"{renamed.get(name, name)}:{index}" for name, index in options.outputs] + [renamed.get(name, name) for name in options.operations]
     everything = list(dict.fromkeys([*wanted, *(renamed.get(name, name) for name, _ in waiting)]))
     with state.lock, unchanged_if_it_fails(graph), graph.as_default(), graph.control_dependencies(options.waits_for):
-        found: dict[str, Any] = dict(zip(everything, import_graph_def(graph_def, mapped, everything, name=f"{scope}/" if scope else "") or []))
+        imported: dict[str, Any] = dict(zip(everything, import_graph_def(graph_def, mapped, everything, name=f"{scope}/" if scope else "") or []))
         for name, op in waiting:
-            found[renamed.get(name, name)]._add_control_input(op)
+            imported[renamed.get(name, name)]._add_control_input(op)
     for function in graph_def.library.function:
         state.functions.setdefault(function.signature.name, function)
-    elements: list[Any] = [found[text] for text in wanted]
+    elements: list[Any] = [imported[text] for text in wanted]
     return ImportResults(elements[:len(options.outputs)], elements[len(options.outputs):], missing)
 
 
@@ -118,7 +118,7 @@ def _scope(graph: Graph, options: ImportOptions) -> str:
     return unique
 
 
-def _renamed(graph: Graph, graph_def: GraphDef, prefix: str, uniquify: bool) -> dict[str, str]:
+def _rename(graph: Graph, graph_def: GraphDef, prefix: str, uniquify: bool) -> dict[str, str]:
     """New names for the nodes whose names are taken, which the GraphDef has from now on; an error if that is not wanted."""
     taken = [node.name for node in graph_def.node if prefix + node.name in graph._by_name]
     if taken and not uniquify:

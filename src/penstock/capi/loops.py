@@ -62,14 +62,14 @@ def TF_NewWhile(graph: GraphState, inputs: Any, ninputs: int) -> WhileParams:
     return loop.params()
 
 
-def _ended(params: Any) -> _Loop:
+def _close(params: Any) -> _Loop:
     loop = _loops.pop(params.contents.cond_graph or 0, None) if params else None
     if loop is None:
         raise InvalidArgumentError(None, None, "the TF_WhileParams are not those of a loop that TF_NewWhile began and nothing has ended")
     return loop
 
 
-def _copied(state: GraphState, arguments: Any, values: tuple[Tensor, ...], outputs: list[Tensor]) -> list[Tensor]:
+def _copy_body(state: GraphState, arguments: Any, values: tuple[Tensor, ...], outputs: list[Tensor]) -> list[Tensor]:
     """What ``outputs``, of a graph of its own, are for these values of its arguments: its nodes are added to the current graph."""
     by_argument = {handles.tensor(place.oper, place.index): value for place, value in zip(arguments, values)}
     graph_def = state.graph.as_graph_def()
@@ -87,7 +87,7 @@ def _copied(state: GraphState, arguments: Any, values: tuple[Tensor, ...], outpu
 @entry
 def TF_FinishWhile(params: Any, outputs: Any) -> None:
     """Adds the loop to its graph."""
-    loop = _ended(params)
+    loop = _close(params)
     given, (cond, body) = params.contents, loop.graphs
     try:
         condition = _output(given.cond_output, cond, "cond_output")
@@ -95,8 +95,8 @@ def TF_FinishWhile(params: Any, outputs: Any) -> None:
         if given.name is None:
             raise InvalidArgumentError(None, None, "TF_WhileParams `name` field is null")
         with loop.state.lock, unchanged_if_it_fails(loop.state.graph), loop.state.graph.as_default():
-            made = while_loop(lambda *values: _copied(cond, loop.arguments[0], values, [condition])[0],
-                              lambda *values: _copied(body, loop.arguments[1], values, results), loop.inputs, name=given.name.decode(),
+            made = while_loop(lambda *values: _copy_body(cond, loop.arguments[0], values, [condition])[0],
+                              lambda *values: _copy_body(body, loop.arguments[1], values, results), loop.inputs, name=given.name.decode(),
                               return_same_structure=True)
         for index, tensor in enumerate(made):
             write_output(outputs[index], tensor)
@@ -116,4 +116,4 @@ def _output(place: Any, state: GraphState, what: str) -> Tensor:
 @entry
 def TF_AbortWhile(params: Any) -> None:
     """Ends it without adding anything."""
-    _ended(params).end()
+    _close(params).end()

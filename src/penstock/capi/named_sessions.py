@@ -27,14 +27,14 @@ class NamedSession(SessionState):
 
     def tensors(self, names: list[str]) -> list[Tensor]:
         """By their names; that of an operation means its first output."""
-        found = []
+        tensors = []
         for name in names:
             try:
-                found.append(self.graph.graph.get_tensor_by_name(name if ":" in name else f"{name}:0"))
+                tensors.append(self.graph.graph.get_tensor_by_name(name if ":" in name else f"{name}:0"))
             except (KeyError, ValueError):
                 raise InvalidArgumentError(None, None, f"Tensor {name}, specified in either feed_devices or fetch_devices was not found in the "
                                                        "Graph") from None
-        return found
+        return tensors
 
     def operations(self, names: list[str]) -> list[Operation]:
         """By their names."""

@@ -93,7 +93,7 @@ def tensor_of(value: Any, dtype: DType) -> int:
     array = np.ascontiguousarray(given).reshape(given.shape)  # a scalar stays one
     dims = (ctypes.c_int64 * array.ndim)(*array.shape)
     if array.nbytes <= _COPIED:
-        return _allocated(dtype, dims, array.ndim, array.ctypes.data, array.nbytes)
+        return _allocate(dtype, dims, array.ndim, array.ctypes.data, array.nbytes)
     new, owner = Services.library.TF_NewTensor, ctypes.py_object(array)
     new.restype = ctypes.c_void_p
     ctypes.pythonapi.Py_IncRef(owner)
@@ -102,7 +102,7 @@ def tensor_of(value: Any, dtype: DType) -> int:
                    ctypes.c_size_t(array.nbytes), release, ctypes.c_void_p(id(array))))
 
 
-def _allocated(dtype: DType, dims: Any, rank: int, data: Any, length: int) -> int:
+def _allocate(dtype: DType, dims: Any, rank: int, data: Any, length: int) -> int:
     allocate = Services.library.TF_AllocateTensor
     allocate.restype = ctypes.c_void_p
     address = allocate(ctypes.c_int(dtype.as_datatype_enum), dims, ctypes.c_int(rank), ctypes.c_size_t(length))
@@ -122,7 +122,7 @@ def _string_tensor(array: np.ndarray[Any, Any]) -> int:
         offsets.append(at)
         at += len(encoded)
     content = np.array(offsets, np.uint64).tobytes() + b"".join(parts)
-    return _allocated(dtypes.string, (ctypes.c_int64 * array.ndim)(*array.shape), array.ndim, content, len(content))
+    return _allocate(dtypes.string, (ctypes.c_int64 * array.ndim)(*array.shape), array.ndim, content, len(content))
 
 
 def _varint(number: int) -> bytes:

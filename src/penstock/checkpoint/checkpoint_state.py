@@ -95,7 +95,8 @@ def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -
 
 def checkpoint_exists(checkpoint_prefix: str) -> bool:
     """``tf.train.checkpoint_exists``: is there a checkpoint, of either version, that was saved under this name?"""
-    return bool(glob.glob(index_path(checkpoint_prefix)) or files_of(checkpoint_prefix))
+    prefix = os.fsdecode(checkpoint_prefix)
+    return bool(glob.glob(index_path(prefix)) or files_of(prefix))
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Iterable[str]) -> list[float]:

@@ -25,7 +25,7 @@ class CheckpointReader:
     """
 
     def __init__(self, filepattern: str) -> None:
-        self._checkpoint = open_checkpoint(os.fspath(filepattern))
+        self._checkpoint = open_checkpoint(os.fsdecode(filepattern))
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
         """{name: shape}."""

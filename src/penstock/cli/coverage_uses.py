@@ -39,15 +39,15 @@ class Source:
 
 def find_sources(paths: list[Path]) -> list[Path]:
     """The Python files and notebooks among ``paths`` and in folders below them, without environments and hidden folders."""
-    found: dict[Path, None] = {}
+    sources: dict[Path, None] = {}
     for path in paths:
         if path.is_file():
-            found[path] = None
+            sources[path] = None
         elif path.is_dir():
-            found.update(dict.fromkeys(_inside(path)))
+            sources.update(dict.fromkeys(_inside(path)))
         else:
             raise FileNotFoundError(f"{path} is neither a file nor a folder")
-    return list(found)
+    return list(sources)
 
 
 def _inside(folder: Path) -> list[Path]:

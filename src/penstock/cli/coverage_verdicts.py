@@ -36,11 +36,11 @@ def judge(use: Use) -> Verdict:
 @functools.cache
 def judge_name(name: str) -> Verdict:
     """The verdict on a name such as ``tf.nn.relu``."""
-    found, reached, problem = _walk(name)
+    value, reached, problem = _walk(name)
     if problem:
         return Verdict(MISSING, problem)
     note = next((PARTIAL[prefix] for prefix in _prefixes(reached) if prefix in PARTIAL), None)
-    return Verdict(EXISTS) if note is None or isinstance(found, ModuleType) else Verdict(IN_PART, note)
+    return Verdict(EXISTS) if note is None or isinstance(value, ModuleType) else Verdict(IN_PART, note)
 
 
 def _prefixes(name: str) -> list[str]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 
-from penstock.cli.run import add_program, run_program
+from penstock.cli.run import add_program, inside_program, run_program
 from penstock.debug.tfdbg.every_run import EveryRun
 from penstock.debugger.serving import run_on_page
 from penstock.pages.serving import add_page_options
@@ -26,6 +26,6 @@ def main(argv: list[str]) -> int:
     add_program(parser)
     options = parser.parse_args(argv)
     if options.browser:
-        return run_on_page(parser, options, lambda: run_program(options, parser.prog))
+        return run_on_page(parser, options, lambda: run_program(options, parser.prog), inside_program)
     with observing_runs(EveryRun(options.ui)):
         return run_program(options, parser.prog)

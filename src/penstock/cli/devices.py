@@ -21,17 +21,17 @@ def main(argv: list[str] | None = None) -> int:
     except ValueError as error:
         print(f"penstock devices: {error}")
         return 2
-    found = find()
+    opencl = find()
     for each in sorted(devices, key=lambda one: (one.device_type, one.name)):
         index = int(each.name.rpartition(":")[2])
-        described = _described(found.devices[index]) if each.device_type == "GPU" else "NumPy and native code"
+        described = _describe(opencl.devices[index]) if each.device_type == "GPU" else "NumPy and native code"
         print(f"{each.name.removeprefix(LOCAL_TASK)}  {described}")
-    for reason in found.reasons:
-        print(f"not used: {reason}" if found.devices else f"no GPU: {reason}")
-    return _tested(len(found.devices)) if options.test else 0
+    for reason in opencl.reasons:
+        print(f"not used: {reason}" if opencl.devices else f"no GPU: {reason}")
+    return _tested(len(opencl.devices)) if options.test else 0
 
 
-def _described(device: object) -> str:
+def _describe(device: object) -> str:
     """A device of OpenCL in a line."""
     text = {name: str(getattr(device, name)).strip() for name in ("name", "version", "driver_version")}
     return f"{text['name']}, {text['version']}, driver {text['driver_version']}, {getattr(device, 'global_mem_size') / (1 << 30):.1f} GB"  # noqa: B009

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -127,6 +127,28 @@ def _restore_issubdtype() -> None:
     np.issubdtype = issubdtype
 
 
+def _restore_ragged_arrays() -> None:
+    """``np.array([[1], [2, 3]])`` is an array of objects again, as it was up to NumPy 1.23."""
+    for name in ("array", "asarray"):
+        current = getattr(np, name)
+        if getattr(current, "__module__", None) != __name__:
+            setattr(np, name, _or_of_objects(current))
+
+
+def _or_of_objects(make: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    def array(*args: Any, **options: Any) -> np.ndarray:
+        try:
+            return make(*args, **options)
+        except ValueError as error:
+            caller = sys._getframe(1).f_globals.get("__name__", "")  # Penstock itself tells users of ragged values
+            if "inhomogeneous" not in str(error) or len(args) > 1 or options.get("dtype") is not None or caller.startswith("penstock."):
+                raise
+            return make(*args, **{**options, "dtype": object})
+
+    array.__name__, array.__doc__ = make.__name__, make.__doc__
+    return array
+
+
 def activate() -> list[str]:
     """Adds the names, and says so in one line on stderr. Returns what was added: ``numpy.float``, ..."""
     added = []
@@ -136,6 +158,7 @@ def activate() -> list[str]:
                 setattr(owner, name, value)
                 added.append(f"{getattr(owner, '__qualname__', owner.__name__)}.{name}")
     _restore_issubdtype()
+    _restore_ragged_arrays()
     if _GONE not in sys.meta_path:
         sys.meta_path.append(_GONE)  # last: a module that is there wins
         sys.meta_path[:0] = [_EMPTIED, _CHANGED]

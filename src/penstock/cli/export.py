@@ -15,7 +15,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("model", nargs="?", metavar="MODEL", help="the folder of a SavedModel, or a file with a frozen GraphDef")
     parser.add_argument("-o", "--output", metavar="DIR", help="where the files go")
     parser.add_argument("--target", default="host", help="what it shall run on (default: this machine's kind); --list names all")
-    parser.add_argument("--cpu", default="", help="the least CPU: x86-64-v2, -v3 (with AVX2, the default), -v4; or LLVM's name of one")
+    parser.add_argument("--cpu", default="", help="the least CPU: x86-64-v2, -v3 (with AVX2, the default), -v4; host; or LLVM's name of one")
     parser.add_argument("--kind", choices=KINDS, default="library", help="a shared library or WebAssembly module (needs ziglang), or an object file")
     parser.add_argument("--name", default="model", help="begins the names of files and functions (default: %(default)s)")
     parser.add_argument("--weights", choices=WEIGHTS, default="inside", help="inside of the code, or beside it in a file that can be mapped")
@@ -24,6 +24,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--shape", action="append", type=_shape, default=[], metavar="NAME=N,N,...",
                         help="of an input whose shape is not known; ? for the batch")
     parser.add_argument("--quantize", action="store_true", help="keep large weights as 8-bit numbers, with a scale per channel")
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="that may run a step, once the program has started them (default: 1)")
     parser.add_argument("--signature", action="append", default=[], help="of a SavedModel (default: all)")
     parser.add_argument("--tags", default="serve", help="of a SavedModel's graph (default: %(default)s)")
     parser.add_argument("--input", action="append", default=[], metavar="TENSOR", help="of a frozen graph (default: its placeholders)")
@@ -40,7 +41,7 @@ def main(argv: list[str] | None = None) -> int:
         made = export_file(options.model, options.output, inputs=options.input, outputs=options.fetch, signatures=options.signature,
                            tags=options.tags.split(","), name=options.name, target=options.target, cpu=options.cpu, kind=options.kind,
                            weights=options.weights, batch=options.batch, any_batch=options.any_batch, shapes=dict(options.shape),
-                           quantize=options.quantize)
+                           quantize=options.quantize, threads=options.threads)
     except (OpError, OSError, ValueError, RuntimeError) as error:
         print(f"penstock export: {error}", file=sys.stderr)
         return 1

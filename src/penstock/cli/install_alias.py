@@ -76,9 +76,9 @@ def install(folder: Path, name: str, version: str, era: bool) -> str:
 
 def remove(folder: Path, name: str) -> str:
     """Takes the alias out of a folder of packages; what is not ours stays."""
-    ours = [found for found in _installed(folder, name) if _is_ours(found)]
-    for found in ours:
-        shutil.rmtree(_folder_of(found))
+    ours = [package for package in _installed(folder, name) if _is_ours(package)]
+    for package in ours:
+        shutil.rmtree(_folder_of(package))
     module = folder / "tensorflow" / "__init__.py"
     others = any(map(_is_ours, metadata.distributions(path=[str(folder)])))
     if not others and module.is_file() and module.read_text(encoding="utf-8").startswith(_MODULE):
@@ -90,22 +90,22 @@ def _refuse_others(folder: Path, name: str) -> None:
     module = folder / "tensorflow" / "__init__.py"
     if module.exists() and not module.read_text(encoding="utf-8", errors="replace").startswith(_MODULE):
         raise ValueError(f"{module.parent} is there, and is not an alias: uninstall TensorFlow first (pip uninstall tensorflow)")
-    for found in _installed(folder, name):
-        if not _is_ours(found):
-            raise ValueError(f"{name} {found.version} is installed in {folder}: uninstall it first (pip uninstall {name})")
+    for package in _installed(folder, name):
+        if not _is_ours(package):
+            raise ValueError(f"{name} {package.version} is installed in {folder}: uninstall it first (pip uninstall {name})")
 
 
 def _installed(folder: Path, name: str) -> list[metadata.Distribution]:
     wanted = name.lower().replace("_", "-")
-    return [found for found in metadata.distributions(path=[str(folder)]) if (found.metadata["Name"] or "").lower().replace("_", "-") == wanted]
+    return [package for package in metadata.distributions(path=[str(folder)]) if (package.metadata["Name"] or "").lower().replace("_", "-") == wanted]
 
 
-def _is_ours(found: metadata.Distribution) -> bool:
-    return (found.read_text("INSTALLER") or "").strip() == _INSTALLER
+def _is_ours(package: metadata.Distribution) -> bool:
+    return (package.read_text("INSTALLER") or "").strip() == _INSTALLER
 
 
-def _folder_of(found: metadata.Distribution) -> Path:
-    return Path(str(found.locate_file(f"{str(found.metadata['Name']).replace('-', '_')}-{found.version}.dist-info")))
+def _folder_of(package: metadata.Distribution) -> Path:
+    return Path(str(package.locate_file(f"{str(package.metadata['Name']).replace('-', '_')}-{package.version}.dist-info")))
 
 
 def _record_line(path: str, text: str) -> str:

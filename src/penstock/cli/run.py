@@ -20,6 +20,7 @@ from typing import Any
 from penstock.api.alias import install_as_tensorflow
 from penstock.cli import era, python2
 from penstock.distributed.launch_guard import wait_at_gate
+from penstock.graph.source import program_begins
 
 
 def main(argv: list[str]) -> int:
@@ -45,6 +46,7 @@ def run_program(options: argparse.Namespace, command: str) -> int:
     program = ModuleType("__main__")
     vars(program).update(attributes, __builtins__=__builtins__)
     sys.modules["__main__"] = program
+    program_begins()
     exec(code, vars(program))
     return 0
 
@@ -94,19 +96,19 @@ def _code(spec: ModuleSpec | None) -> CodeType | None:
 
 def _show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Prints an uncaught exception as Python does, without the frames that lead from the interpreter to the program."""
-    traceback.print_exception(kind, error, _inside_program(trace))
+    traceback.print_exception(kind, error, inside_program(trace))
     if isinstance(error, SyntaxError):
         hint = python2.explain(error)
         if hint:
             print(f"\npenstock run: {hint}", file=sys.stderr)
 
 
-def _inside_program(trace: TracebackType | None) -> TracebackType | None:
+def inside_program(trace: TracebackType | None) -> TracebackType | None:
     """The part of a traceback below this file; all of it, if this file is not in it."""
     whole = trace
     while trace is not None:
         here = trace.tb_frame.f_code.co_filename
         trace = trace.tb_next
         if here == __file__:
-            return trace if trace is None or trace.tb_frame.f_code.co_filename != __file__ else _inside_program(trace)
+            return trace if trace is None or trace.tb_frame.f_code.co_filename != __file__ else inside_program(trace)
     return whole

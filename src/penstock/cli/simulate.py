@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -12,12 +11,14 @@ from typing import Any
 from penstock.distributed.launch_plan import CLASSIC_FLAGS
 from penstock.simulate import calibration, costs, graph_program, machines, measuring, modes, report
 from penstock.simulate.capture import Order
-from penstock.simulate.job import Cluster, Result, Simulation, readable
+from penstock.simulate.job import Cluster, Result
 from penstock.simulate.machines import MachineSpec
 from penstock.simulate.network import Network
+from penstock.simulate.predict import predict
 from penstock.simulate.profile import JobProfile
 from penstock.simulate.ring import all_reduce
 from penstock.simulate.stragglers import Straggling
+from penstock.simulate.trace import Trace
 
 _EPILOG = """\
 The program runs for a moment, as worker 0 of the cluster that it is told of (TF_CONFIG, or --flags as in `penstock launch`), with all tasks inside
@@ -30,7 +31,6 @@ one process of this machine. Its step is measured there, part by part; then the 
                                                                           {"count": 25, "tasks": {"worker": 2}, "network": "10Gbit,50us"}]}
   penstock simulate --ps 2 --workers 50 --target train --batch 32 graph.pb        a GraphDef: zeros are fed
 """
-_MOST_PHASES = 200_000  # of all-reduce: with many workers a step has so many that few steps must do
 
 
 def main(argv: list[str]) -> int:
@@ -50,15 +50,14 @@ def main(argv: list[str]) -> int:
     except (measuring.NotMeasured, OSError, ValueError, RuntimeError) as error:
         print(f"penstock simulate: {error}", file=sys.stderr)
         return 1
-    spans: list[dict[str, Any]] = []
-    steps, warm = _steps(options, options.steps)
-    result = Simulation(profile, prices, cluster, options.seed, _recorder(spans) if options.trace else None).run(steps, warm)
+    trace = Trace()
+    result = predict(profile, prices, cluster, options.steps, options.seed, trace.add if options.trace else None)
     print(report.describe(profile, cluster, result), flush=True)
     hints = _hints(options, profile, prices, cluster, result) if result.step_times and options.advice else []
     for hint in hints:
         print(f"  {hint}")
     if options.trace:
-        Path(options.trace).write_text(json.dumps({"traceEvents": spans}), encoding="utf-8")
+        Path(options.trace).write_text(trace.to_json(), encoding="utf-8")
     if options.json:
         Path(options.json).write_text(report.as_json(profile, cluster, result, hints), encoding="utf-8")
     return 0 if result.step_times else 1
@@ -76,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_cluster(add: Callable[..., Any]) -> None:
-    add("--ps", type=_count, default=1, metavar="N", help="parameter servers (default: %(default)s)")
+    add("--ps", type=_count_or_zero, default=1, metavar="N", help="parameter servers (default: %(default)s)")
     add("--workers", type=_count, default=1, metavar="N", help="workers (default: %(default)s)")
     add("--network", type=_network, default="10Gbit,50us", metavar="RATE,LATENCY", help="of each machine's link (default: %(default)s)")
     add("--cores", type=_positive, default=16.0, metavar="N", help="of each machine (default: %(default)g)")
@@ -127,24 +126,17 @@ def _machines(options: argparse.Namespace) -> tuple[MachineSpec, ...]:
         return ()
     if options.one_machine:
         raise ValueError("--machines and --one-machine contradict each other")
-    found = machines.read_machines(Path(options.machines).read_text(encoding="utf-8"), options.cores, options.network, options.memory or 0.0)
-    options.ps, options.workers = machines.tasks_of(found, "ps"), machines.tasks_of(found, "worker")
+    described = machines.read_machines(Path(options.machines).read_text(encoding="utf-8"), options.cores, options.network, options.memory or 0.0)
+    options.ps, options.workers = machines.tasks_of(described, "ps"), machines.tasks_of(described, "worker")
     if not options.workers:
         raise ValueError(f"{options.machines} describes no machine with a worker")
-    return tuple(found)
+    return tuple(described)
 
 
 def _in_mode(options: argparse.Namespace, profile: JobProfile) -> JobProfile:
     if options.mode == "sync":
         return modes.synchronous(profile, options.workers, options.backups)
     return all_reduce(profile, options.workers) if options.mode == "allreduce" else profile
-
-
-def _steps(options: argparse.Namespace, wanted: int) -> tuple[int, int]:
-    """How many steps are simulated, and how many before they count."""
-    if options.mode != "allreduce":
-        return wanted, 5
-    return max(min(wanted, _MOST_PHASES // max(2 * options.workers * (options.workers - 1), 1)), 2), 1
 
 
 def _program(options: argparse.Namespace) -> list[str]:
@@ -172,31 +164,22 @@ def _profile(options: argparse.Namespace, ps: int) -> JobProfile:
 
 def _hints(options: argparse.Namespace, profile: JobProfile, prices: costs.Costs, cluster: Cluster, result: Result) -> list[str]:
     """What would help, the most helpful first."""
-    steps, _ = _steps(options, max(options.steps // 4, 10))
+    steps = max(options.steps // 4, 10)
     changes = list(report.what_would_help(profile, prices, cluster, result, steps))
     if options.program and profile.ps:
         try:
             more = _in_mode(options, _profile(options, profile.ps + 1))
-            changes.append(report.WhatIf("one more ps", Simulation(more, prices, cluster).run(steps).rate / result.rate - 1.0))
+            changes.append(report.WhatIf("one more ps", predict(more, prices, cluster, steps).rate / result.rate - 1.0))
         except measuring.NotMeasured as error:
             print(f"penstock simulate: with one more ps: {error}", file=sys.stderr)
     changes = sorted((change for change in changes if change.gain > report.WORTH), key=lambda change: -change.gain)
     hints = [f"what would help     {change.change}: {change.gain:+.0%}" for change in changes]
-    uneven = report.uneven(profile)
-    return [*hints, *([f"note                {uneven}"] if uneven else [])]
-
-
-def _recorder(spans: list[dict[str, Any]]) -> Callable[[str, str, float, float], None]:
-    def record(task: str, what: str, begin: float, end: float) -> None:
-        is_step = what.startswith("step")
-        spans.append({"name": what, "ph": "X", "pid": readable(task), "tid": "steps" if is_step else "blocks", "ts": begin * 1e6,
-                      "dur": (end - begin) * 1e6})
-    return record
+    return [*hints, *(f"note                {note}" for note in (report.uneven(profile), report.unshared(profile, cluster)) if note)]
 
 
 # --- arguments -------------------------------------------------------------------------------------------------------
 
-def _checked(parse: Callable[[str], Any], text: str) -> Any:
+def _check(parse: Callable[[str], Any], text: str) -> Any:
     try:
         return parse(text)
     except ValueError as error:
@@ -204,25 +187,31 @@ def _checked(parse: Callable[[str], Any], text: str) -> Any:
 
 
 def _network(text: str) -> Network:
-    return _checked(Network.parse, text)
+    return _check(Network.parse, text)
 
 
 def _straggling(text: str) -> Straggling:
-    return _checked(Straggling.parse, text)
+    return _check(Straggling.parse, text)
 
 
-def _count(text: str) -> int:
+def _count_or_zero(text: str) -> int:
     if not text.isdigit():
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of tasks or steps")
     return int(text)
 
 
+def _count(text: str) -> int:
+    if not (count := _count_or_zero(text)):
+        raise argparse.ArgumentTypeError("at least one is needed")
+    return count
+
+
 def _positive(text: str) -> float:
-    value = _checked(float, text)
+    value = _check(float, text)
     if not 0.0 < value < 1e6:
         raise argparse.ArgumentTypeError(f"{text} is not a number of cores")
     return value
 
 
 def _bytes(text: str) -> float:
-    return _checked(machines.parse_size, text)
+    return _check(machines.parse_size, text)

@@ -13,7 +13,7 @@
     csv.py          lines of comma-separated values
     hashes.py       fingerprints of strings
     ids.py          ids of sparse matrices with one entry per row
-    resizing.py     pictures of any size in another one
+    resizing.py     images of any size in another one
 
 What must stay true: native code decides nothing about bad input. It checks every bound, and where the data is not as plain as can be it says so and
 leaves it to the Python code of the operation, which knows all cases and the messages of all errors. So both give the same values, and data from

@@ -6,11 +6,9 @@ on a CPU without the instructions, in a Python whose strings look different in m
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import importlib
 import logging
 import threading
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -38,13 +36,13 @@ def functions(module: str) -> Any:
 
 def _link(module: str) -> SimpleNamespace | None:
     try:
-        return _compiled(module)
+        return _compile_and_link(module)
     except (Unsupported, OSError) as error:  # OSError: a package without its sources
         _log.info("no native code for %s: %s", module, error)
         return None
 
 
-def _compiled(name: str) -> SimpleNamespace:
+def _compile_and_link(name: str) -> SimpleNamespace:
     from penstock.codec.translation import module_text  # brings in LLVM
     from penstock.native.machine import target  # brings in LLVM
     module = importlib.import_module(f"penstock.codec.{name}")
@@ -52,9 +50,11 @@ def _compiled(name: str) -> SimpleNamespace:
         raise Unsupported("strings of this Python look different in memory")
     if not all(map(target.has, getattr(module, "NEEDS", ()))):
         raise Unsupported(f"the CPU has not all of {', '.join(module.NEEDS)}")
+    if target.sources.loaded.version() is None:
+        raise Unsupported("the files of the package have changed since it was loaded, and native code is made of their text")
     exported: list[Native] = list(module.EXPORTS)
     build = lambda: target.optimised(module_text(exported, target.triple()))  # noqa: E731
-    code = target.object_code_for(f"codec {name} {_sources()}", build)
+    code = target.object_code_for(f"codec {name}", build)
     library = target.Library(code, *(f"codec_{function.name}" for function in exported))
     _libraries.append(library)
     locked, brief = getattr(module, "MAKES_OBJECTS", ()), getattr(module, "BRIEF", ())
@@ -66,11 +66,3 @@ def _callable(library: Any, function: Native, locked: bool) -> Any:
     """A function, called with Python's lock if it makes objects or is brief (other threads may be long in giving it back), otherwise without it."""
     kind = (ctypes.PYFUNCTYPE if locked else ctypes.CFUNCTYPE)(ctypes.c_int64, *[ctypes.c_int64] * len(function.parameters))
     return kind(library.addresses[f"codec_{function.name}"])
-
-
-def _sources() -> str:
-    """Names this version of the package by what is in its files."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()

@@ -1,6 +1,6 @@
-"""Bilinear resizing of a picture of any size, rounded as NumPy rounds it: the same operations on float32, in the same order.
+"""Bilinear resizing of an image of any size, rounded as NumPy rounds it: the same operations on float32, in the same order.
 
-The compiler has kernels of its own for this, which are made for one size. The pictures of a file have as many sizes as there are pictures.
+The compiler has kernels of its own for this, which are made for one size. The images of a file have as many sizes as there are images.
 """
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def mixed_row(source, kind, places, other_places, shares, width, channels, targe
 
 @native
 def resize(source, kind, pitch, tops, bottoms, downs, height, lefts, rights, across, width, channels, row, target):
-    """Resizes one picture, whose rows are ``pitch`` bytes apart; ``row`` is memory for one row of the result."""
+    """Resizes one image, whose rows are ``pitch`` bytes apart; ``row`` is memory for one row of the result."""
     length = width * channels
     for line in range(height):
         place = target + 4 * length * line

@@ -21,7 +21,7 @@ def build_ring_all_reduce(input_tensors: list[Any], num_workers: int, num_subchu
     """Around a ring: each chunk is reduced on its way from device to device, then handed around."""
     if len(input_tensors) < 2:
         raise ValueError("input_tensors must be length 2 or longer")
-    flat, shape = _flattened(input_tensors)
+    flat, shape = _flatten(input_tensors)
     devices, count = [each.device for each in flat], len(flat)
     rings = _rings(num_workers, num_subchunks, gpu_perm)
     pieces = [_padded_pieces(each, count * num_subchunks) for each in flat]
@@ -60,7 +60,7 @@ def build_recursive_hd_all_reduce(input_tensors: list[Any], red_op: Reduce, un_o
     devices, count = [each.device for each in input_tensors], len(input_tensors)
     if count & (count - 1):
         raise ValueError("num_devices must be a power of 2")
-    chunks, shape = _flattened(input_tensors)
+    chunks, shape = _flatten(input_tensors)
     spans = [1 << hop for hop in range(count.bit_length() - 1)]
     for span in spans:
         halves = [tf.split(chunk, 2) for chunk in chunks]
@@ -70,14 +70,14 @@ def build_recursive_hd_all_reduce(input_tensors: list[Any], red_op: Reduce, un_o
         chunks = [un_op(chunk) for chunk in chunks]
     for span in reversed(spans):
         chunks = [_at(device, tf.concat, [chunks[index & ~span], chunks[index | span]], 0) for index, device in enumerate(devices)]
-    return _reshaped(chunks, shape)
+    return _reshape(chunks, shape)
 
 
 def build_shuffle_all_reduce(input_tensors: list[Any], gather_devices: list[str], red_op: Reduce, un_op: Reduce | None = None) -> list[Any]:
     """By gathering: each of the gathering devices reduces a part of all tensors."""
-    flat, shape = _flattened(input_tensors)
-    shards = _gathered(flat, gather_devices, red_op, un_op)
-    return _reshaped([_at(each.device, tf.concat, shards, 0) for each in flat], shape)
+    flat, shape = _flatten(input_tensors)
+    shards = _gather(flat, gather_devices, red_op, un_op)
+    return _reshape([_at(each.device, tf.concat, shards, 0) for each in flat], shape)
 
 
 def build_nccl_all_reduce(input_tensors: list[Any], red_op: Reduce, un_op: Reduce | None = None) -> list[Any]:
@@ -127,7 +127,7 @@ def _at(device: str, function: Reduce, *arguments: Any) -> Any:
         return function(*arguments)
 
 
-def _flattened(tensors: list[Any]) -> tuple[list[Any], Any]:
+def _flatten(tensors: list[Any]) -> tuple[list[Any], Any]:
     """(the tensors as vectors, their shape)."""
     if not tensors:
         raise ValueError("tensors cannot be empty")
@@ -136,10 +136,10 @@ def _flattened(tensors: list[Any]) -> tuple[list[Any], Any]:
         shape = shape.merge_with(each.shape)
     if not shape.is_fully_defined():
         raise ValueError("Tensors must have statically known shape.")
-    return (tensors if len(shape) == 1 else _reshaped(tensors, [-1])), shape
+    return (tensors if len(shape) == 1 else _reshape(tensors, [-1])), shape
 
 
-def _reshaped(tensors: list[Any], shape: Any) -> list[Any]:
+def _reshape(tensors: list[Any], shape: Any) -> list[Any]:
     return [_at(each.device, tf.reshape, each, shape) for each in tensors]
 
 
@@ -160,7 +160,7 @@ def _rings(num_workers: int, num_subchunks: int, order: list[int]) -> list[list[
     return [[worker * size + each for worker in range(num_workers) for each in ring] for ring in rotated]
 
 
-def _gathered(flat: list[Any], devices: list[str], red_op: Reduce, un_op: Reduce | None = None) -> list[Any]:
+def _gather(flat: list[Any], devices: list[str], red_op: Reduce, un_op: Reduce | None = None) -> list[Any]:
     """The reduced parts, one at each device; the last one is longer if they cannot be equal."""
     length = flat[0].shape.num_elements()
     size = length // len(devices)
@@ -183,12 +183,12 @@ def _nccl_sum(red_op: Reduce) -> Callable[[int, list[Any]], Any]:
 
 
 def _gathering(devices: list[str], red_op: Reduce) -> Callable[[int, list[Any]], Any]:
-    return lambda task, tensors: _gathered(tensors, [devices[task]], red_op)[0]
+    return lambda task, tensors: _gather(tensors, [devices[task]], red_op)[0]
 
 
 def _by_task(input_tensors: list[Any], lower: Callable[[int, list[Any]], Any], upper: Reduce, gather_devices: list[str] | None = None) -> list[Any]:
     """``lower`` reduces the tensors of a task to one, ``upper`` those of all tasks; each device gets a copy."""
-    flat, shape = _flattened(input_tensors)
+    flat, shape = _flatten(input_tensors)
     tasks: dict[Any, list[Any]] = {}
     for each in flat:
         spec = DeviceSpec.from_string(each.device)
@@ -199,4 +199,4 @@ def _by_task(input_tensors: list[Any], lower: Callable[[int, list[Any]], Any], u
         raise ValueError("For shuffle hybrid, gather_devices must contain one device per worker. ")
     reduced = upper([lower(index, tensors) for index, tensors in enumerate(tasks.values())])
     copies = [_at(each.device, tf.identity, value) for value, tensors in zip(reduced, tasks.values(), strict=True) for each in tensors]
-    return _reshaped(copies, shape)
+    return _reshape(copies, shape)

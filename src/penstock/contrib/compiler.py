@@ -8,6 +8,7 @@ from typing import Any
 from penstock.contrib import prelude as tf
 from penstock.graph import nest
 from penstock.graph.node import Operation
+from penstock.rnn.wrappers import CellWrapper
 from penstock.variables.scope import get_variable_scope
 
 
@@ -50,3 +51,13 @@ def _results(values: list[Any], operations: list[Operation]) -> list[tf.Tensor]:
 def experimental_jit_scope(compile_ops: Any = True, separate_compiled_gradients: bool = False) -> Iterator[None]:
     """``tf.contrib.compiler.jit.experimental_jit_scope``: operations made in here are compiled, as all others are."""
     yield
+
+
+class CompiledWrapper(CellWrapper):
+    """``tf.contrib.rnn.CompiledWrapper``: the cell, whose step is compiled, as all are."""
+
+    def __init__(self, cell: Any, compile_stateful: bool = False) -> None:
+        super().__init__(cell)
+
+    def _around(self, inputs: Any, state: Any, step: Callable[[Any, Any], Any]) -> Any:
+        return step(inputs, state)

@@ -58,19 +58,19 @@ class ExponentialUpdateLossScaleManager(LossScaleManager):
         """Counts the step, and changes the scale after enough good or bad ones."""
         return tf.cond(finite_grads, self._after_good_step, self._after_bad_step)
 
-    def _rescaled(self, scale: Any) -> Any:
+    def _rescale(self, scale: Any) -> Any:
         return tf.group(tf.assign(self._loss_scale, scale), tf.assign(self._good_steps, 0), tf.assign(self._bad_steps, 0))
 
     def _after_good_step(self) -> Any:
         def grow() -> Any:
             larger = self._loss_scale * self._incr_ratio
-            return self._rescaled(tf.where(tf.is_finite(larger), larger, tf.identity(self._loss_scale)))
+            return self._rescale(tf.where(tf.is_finite(larger), larger, tf.identity(self._loss_scale)))
 
         return tf.cond(self._good_steps + 1 >= self._incr_every_n_steps, grow, lambda: tf.group(tf.assign_add(self._good_steps, 1)))
 
     def _after_bad_step(self) -> Any:
         return tf.cond(self._bad_steps + 1 >= self._decr_every_n_nan_or_inf,
-                       lambda: self._rescaled(tf.maximum(1.0, self._loss_scale * self._decr_ratio)),
+                       lambda: self._rescale(tf.maximum(1.0, self._loss_scale * self._decr_ratio)),
                        lambda: tf.group(tf.assign_add(self._bad_steps, 1), tf.assign(self._good_steps, 0)))
 
 

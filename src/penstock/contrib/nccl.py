@@ -18,7 +18,7 @@ def _on_each(total: tf.Tensor, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
     return results
 
 
-def _checked(tensors: Any) -> list[tf.Tensor]:
+def _check(tensors: Any) -> list[tf.Tensor]:
     if not tensors:
         raise ValueError("Must pass >0 tensors to all reduce operations")
     converted = [tf.convert_to_tensor(each) for each in tensors]
@@ -30,14 +30,14 @@ def _checked(tensors: Any) -> list[tf.Tensor]:
 
 
 def _all(combine: Callable[[Any, Any], Any], tensors: Any) -> list[tf.Tensor]:
-    given = _checked(tensors)
+    given = _check(tensors)
     with device(given[0].device):
         return _on_each(reduce(combine, given), given)
 
 
 def all_sum(tensors: Any) -> list[tf.Tensor]:
     """``tf.contrib.nccl.all_sum``: the sum, on the device of each tensor."""
-    given = _checked(tensors)
+    given = _check(tensors)
     return _on_each(reduce_sum(given), given)
 
 
@@ -58,7 +58,7 @@ def all_max(tensors: Any) -> list[tf.Tensor]:
 
 def reduce_sum(tensors: Any) -> tf.Tensor:
     """``tf.contrib.nccl.reduce_sum``: the sum, on the device of the first tensor."""
-    given = _checked(tensors)
+    given = _check(tensors)
     with device(given[0].device):
         return tf.add_n(given)
 

@@ -63,7 +63,7 @@ CGLSState = collections.namedtuple("CGLSState", ["i", "x", "r", "p", "gamma"])
 LanczosBidiagState = collections.namedtuple("LanczosBidiagState", ["u", "v", "alpha", "beta"])
 
 
-def _iterated(state: Any, goes_on: Callable[[Any, Any], Any], step: Callable[[Any, Any], Any]) -> Any:
+def _iterate(state: Any, goes_on: Callable[[Any, Any], Any], step: Callable[[Any, Any], Any]) -> Any:
     """The state when the iteration ends, with vectors instead of columns."""
     _, state = tf.while_loop(goes_on, lambda i, state: (i + 1, step(i, state)), [state.i, state])
     return state._replace(x=tf.squeeze(state.x), r=tf.squeeze(state.r), p=tf.squeeze(state.p))
@@ -92,7 +92,7 @@ def conjugate_gradient(operator: Any, rhs: Any, preconditioner: Any = None, x: A
             r = rhs - operator.apply(x)
         p = conditioned(r)
         bound = tol * tf.norm(r)
-        return _iterated(CGState(tf.constant(0, dtype=tf.int32), x, r, p, dot(r, p)),
+        return _iterate(CGState(tf.constant(0, dtype=tf.int32), x, r, p, dot(r, p)),
                          lambda i, state: tf.logical_and(i < max_iter, tf.norm(state.r) > bound), step)
 
 
@@ -112,7 +112,7 @@ def cgls(operator: Any, rhs: Any, tol: float = 1e-6, max_iter: int = 20, name: s
         gamma = l2norm_squared(s)
         bound = tol * tol * gamma
         x = tf.expand_dims(tf.zeros(operator.shape[1:], dtype=rhs.dtype.base_dtype), -1)
-        return _iterated(CGLSState(tf.constant(0, dtype=tf.int32), x, rhs, s, gamma),
+        return _iterate(CGLSState(tf.constant(0, dtype=tf.int32), x, rhs, s, gamma),
                          lambda i, state: tf.logical_and(i < max_iter, state.gamma > bound), step)
 
 
@@ -123,7 +123,7 @@ def _column(rows: Any, i: Any) -> tf.Tensor:
     return tf.expand_dims(rows.read(i), -1)
 
 
-def _orthogonalized(count: Any, basis: Any, v: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+def _orthogonalize(count: Any, basis: Any, v: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """What is left of ``v`` without its parts along the first vectors of the basis, of norm 1; and the norm that it had."""
     def once(v: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         def remove(j: Any, v: tf.Tensor) -> tuple[Any, tf.Tensor]:
@@ -148,7 +148,7 @@ def lanczos_bidiag(operator: Any, k: int, orthogonalize: bool = True, starting_v
         return tf.TensorArray(dtype=operator.dtype, size=size, tensor_array_name=name, clear_after_read=False)
 
     def normalized(count: Any, basis: Any, v: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        return _orthogonalized(count, basis, v) if orthogonalize else l2normalize(v)
+        return _orthogonalize(count, basis, v) if orthogonalize else l2normalize(v)
 
     def step(i: Any, state: LanczosBidiagState) -> tuple[Any, LanczosBidiagState]:
         u = _column(state.u, i)

@@ -127,7 +127,7 @@ def initialize(graph: Any = None, session: Any = None) -> None:
     session.run(summary_writer_initializer_op())
     if graph is not None:
         serialized = tf.placeholder(string)
-        session.run(_graph(serialized, 0), feed_dict={serialized: _serialized(graph)})
+        session.run(_graph(serialized, 0), feed_dict={serialized: _serialize(graph)})
 
 
 def flush(writer: Any = None, name: str | None = None) -> Any:
@@ -243,7 +243,7 @@ def generic(name: str, tensor: Any, metadata: Any = None, family: str | None = N
     return _summary_op(name, tensor, write, family)
 
 
-def _serialized(graph: Any) -> bytes:
+def _serialize(graph: Any) -> bytes:
     return (graph.as_graph_def(add_shapes=True) if isinstance(graph, Graph) else graph).SerializeToString()
 
 

@@ -90,3 +90,16 @@ def image(name: str, data: Any, step: Any = None, max_outputs: int = 3, descript
 def text(name: str, data: Any, step: Any = None, description: str | None = None) -> Any:
     """Text, as TensorBoard's plugin shows it."""
     return _write(summary.generic, name, data, step)
+
+
+def audio(name: str, data: Any, sample_rate: Any, step: Any = None, max_outputs: int = 3, encoding: str | None = None,
+          description: str | None = None) -> Any:
+    """Sounds: [k, samples, channels] between -1 and 1. They are written as WAV, the one ``encoding`` that there is."""
+    if encoding not in (None, "wav"):
+        raise ValueError(f"Unknown encoding: {encoding!r}")
+    return _write(summary.audio, name, data, step, sample_rate=tf.cast(sample_rate, tf.float32), max_outputs=max_outputs)
+
+
+def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: str | None = None) -> Any:
+    """A whole tensor, with metadata for a plugin of TensorBoard."""
+    return _write(summary.generic, tag, tensor, step, metadata=metadata)

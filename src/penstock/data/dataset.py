@@ -398,8 +398,9 @@ class Dataset(structure.Structured):
 
 # --- helpers ---------------------------------------------------------------------------------------------------------
 
-def _readable(legacy: Any) -> Any:
-    return legacy if element_nest.is_sequence(legacy) else str(legacy) if not isinstance(legacy, dt.DType) else repr(legacy)
+def _readable(legacy: Any) -> str:
+    """Types or shapes of elements, without marks around their names."""
+    return str(element_nest.map_structure(lambda part: repr(part) if isinstance(part, dt.DType) else str(part), legacy)).replace("'", "")
 
 
 def dataset_structure(traced: TracedFunction, method: str) -> Any:

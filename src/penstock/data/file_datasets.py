@@ -1,4 +1,4 @@
-"""Datasets of files: ``tf.data.TextLineDataset``, ``TFRecordDataset``, ``FixedLengthRecordDataset``."""
+"""Datasets of files: ``tf.data.TextLineDataset``, ``TFRecordDataset``, ``FixedLengthRecordDataset``, and of databases."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -72,6 +72,14 @@ class FixedLengthRecordDataset(_FileDataset):
                    "buffer_size": _BUFFER_SIZE if buffer_size is None else buffer_size}
         self._read(filenames, lambda name: dataset_files.FixedLengthRecordDatasetV2(
             name, *[int64(number, label) for label, number in numbers.items()], _text(compression_type, "compression_type")), num_parallel_reads)
+
+
+class LMDBDataset(Dataset):
+    """``tf.contrib.data.LMDBDataset``: (key, value) of each entry of LMDB databases, in the order of the keys."""
+
+    def __init__(self, filenames: Any) -> None:
+        specs = (_LINE, _LINE)
+        super().__init__(dataset_files.LMDBDataset(to_tensor(filenames, dt.string, name="filenames"), **structure.output_attrs(specs)), specs)
 
 
 class SqlDataset(Dataset):

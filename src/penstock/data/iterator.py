@@ -5,6 +5,7 @@ import warnings
 from typing import Any
 
 from penstock.data import structure
+from penstock.data.iterator_saveable import PlaceInCheckpoint
 from penstock.errors import OutOfRangeError
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
@@ -18,7 +19,7 @@ _MANY_CALLS_WARNING = (
     "training loop, and run its result again and again.")
 
 
-class Iterator(structure.Structured):
+class Iterator(structure.Structured, PlaceInCheckpoint):
     """A place in a dataset; ``get_next()`` gives the next element when it runs."""
 
     def __init__(self, iterator_resource: Tensor, initializer: Operation | None, output_types: Any = None, output_shapes: Any = None,
@@ -70,14 +71,14 @@ class Iterator(structure.Structured):
         return self._string_handle if name is None else IteratorToStringHandle(self._iterator_resource, name=name)
 
 
-class EagerIterator(structure.Structured):
+class EagerIterator(structure.Structured, PlaceInCheckpoint):
     """An iterator of imperative style: Python's ``for`` goes over it, and so does ``get_next``, which ends in OutOfRangeError."""
 
     def __init__(self, dataset: Any) -> None:
         self._structure = dataset._structure
         self._dataset = dataset  # what it goes over lives as long as it does
-        self._resource = IteratorV2(container="", shared_name="", **structure.output_attrs(self._structure))
-        MakeIterator(dataset._variant_tensor, self._resource)
+        self._iterator_resource = IteratorV2(container="", shared_name="", **structure.output_attrs(self._structure))
+        MakeIterator(dataset._variant_tensor, self._iterator_resource)
 
     def __iter__(self) -> EagerIterator:
         return self
@@ -92,5 +93,5 @@ class EagerIterator(structure.Structured):
 
     def get_next(self, name: str | None = None) -> Any:
         """The next element; OutOfRangeError behind the last one."""
-        components = IteratorGetNext(self._resource, name=name, **structure.output_attrs(self._structure))
+        components = IteratorGetNext(self._iterator_resource, name=name, **structure.output_attrs(self._structure))
         return structure.decode(self._structure, components)

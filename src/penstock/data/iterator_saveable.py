@@ -1,12 +1,13 @@
-"""The place of an iterator in a checkpoint."""
+"""The place of an iterator in a checkpoint: of ``tf.train.Saver``, of ``tf.train.Checkpoint``, and of the ops of older TensorFlow."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from penstock.graph.dtypes import int64
+from penstock.graph.dtypes import int64, string
 from penstock.graph.node import Tensor
-from penstock.ops.data.iterator import IteratorPlace, MoveIterator
+from penstock.ops.array.shape_ops import reshape
+from penstock.ops.data.iterator import IteratorDataset, IteratorPlace, MoveIterator, RestoreIterator
 from penstock.ops.state.save_restore import RestoreV2, SaveV2
 from penstock.train.saveable import SaveableObject, SaveSpec
 
@@ -29,12 +30,32 @@ class IteratorSaveable(SaveableObject):
         return MoveIterator(self.op, restored_tensors[0], name="MoveIterator")
 
 
+class PlaceInCheckpoint:
+    """The part of an iterator that ``tf.train.Checkpoint`` asks for; it saves what ``IteratorSaveable`` does."""
+
+    saved_as = "ITERATOR"
+    _iterator_resource: Tensor
+
+    def _checkpoint_children(self) -> Iterator[tuple[str, Any]]:
+        return iter(())
+
+    def _saved_value(self) -> Tensor:
+        place: Tensor = IteratorPlace(self._iterator_resource, name="IteratorPlace")
+        return place
+
+    def _restore_value(self, value: Any) -> Any:
+        return MoveIterator(self._iterator_resource, value, name="MoveIterator")
+
+
 def save_iterator(iterator: Tensor, path: Any, name: str | None = None) -> Any:
-    """The operation SaveIterator of TensorFlow before 1.5: writes the place of the iterator, a resource, to the files ``path``."""
-    return SaveV2(path, ["iterator"], [""], [IteratorPlace(iterator, name="IteratorPlace")], name=name)
+    """The operation SaveIterator of TensorFlow before 1.5: writes the place of the iterator, a resource, and its dataset to the files ``path``."""
+    parts = [IteratorPlace(iterator, name="IteratorPlace"), IteratorDataset(iterator, name="IteratorDataset")]
+    return SaveV2(path, ["iterator", "dataset"], [""] * 2, parts, name=name)
 
 
 def restore_iterator(iterator: Tensor, path: Any, name: str | None = None) -> Any:
-    """The operation RestoreIterator: moves the iterator to the place in the files ``path``."""
-    place, = RestoreV2(path, ["iterator"], [""], dtypes=[int64])
-    return MoveIterator(iterator, place, name=name or "RestoreIterator")
+    """The operation RestoreIterator: moves the iterator to the place in the files ``path``. The dataset is in these files, too, and need not be
+    there; but one whose functions use variables or tables must have been given to the iterator.
+    """
+    place, dataset = RestoreV2(path, ["iterator", "dataset"], [""] * 2, dtypes=[int64, string])
+    return RestoreIterator(iterator, place, reshape(dataset, []), name=name or "RestoreIterator")

@@ -12,7 +12,7 @@ from penstock.graph.function_def import separate_function
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import control_dependencies
-from penstock.graph.traverse import needed
+from penstock.graph.traverse import operations_behind
 
 
 class TracedFunction:
@@ -72,7 +72,7 @@ def copy_into_function(dataset: Tensor, name: str) -> FuncGraph:
     graph = separate_function(name, default_graph())
     copies: dict[Tensor, Tensor] = {}
     nodes: dict[Operation, Operation] = {}
-    for op in needed([dataset], (), ()):
+    for op in operations_behind([dataset], (), ()):
         _check_without_state(op)
         with graph.as_default(), graph.control_dependencies([nodes[other] for other in op._control_inputs]):
             inputs = tuple(copies[tensor] for tensor in op._inputs)

@@ -20,6 +20,7 @@ from penstock.graph.shape import as_shape, dimension_value
 from penstock.graph.static import constant_value_as_shape
 from penstock.ops.array.passing import ensure_shape
 from penstock.ops.data import dataset_batch, dataset_functions, dataset_order, dataset_parallel, dataset_shuffle
+from penstock.ops.data.cardinality import DatasetCardinality
 
 # --- batches ---------------------------------------------------------------------------------------------------------
 
@@ -157,6 +158,14 @@ def override_threadpool(dataset: Dataset, thread_pool: PrivateThreadPool) -> Dat
 
 
 # --- ends of pipelines -----------------------------------------------------------------------------------------------
+
+def cardinality(dataset: Dataset) -> Tensor:
+    """``tf.data.experimental.cardinality``: how many elements the dataset has, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY.
+
+    It is told without making elements, so nothing is known of files, filters and generators.
+    """
+    return DatasetCardinality(dataset._variant_tensor)
+
 
 def get_single_element(dataset: Dataset) -> Any:
     """The only element of a dataset, as tensors."""

@@ -158,11 +158,11 @@ def read_data_sets(train_dir: str, fake_data: bool = False, one_hot: bool = Fals
     if one_hot:
         train_labels, test_labels = dense_to_one_hot(train_labels, 10), dense_to_one_hot(test_labels, 10)
 
-    def made(images: np.ndarray, labels: np.ndarray) -> DataSet:
+    def data_set(images: np.ndarray, labels: np.ndarray) -> DataSet:
         return DataSet(images, labels, dtype=dtype, reshape=reshape, seed=seed)
 
-    return Datasets(train=made(train_images[validation_size:], train_labels[validation_size:]),
-                    validation=made(train_images[:validation_size], train_labels[:validation_size]), test=made(test_images, test_labels))
+    return Datasets(train=data_set(train_images[validation_size:], train_labels[validation_size:]),
+                    validation=data_set(train_images[:validation_size], train_labels[:validation_size]), test=data_set(test_images, test_labels))
 
 
 def load_mnist(train_dir: str = "MNIST-data") -> Datasets:

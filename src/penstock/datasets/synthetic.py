@@ -22,7 +22,7 @@ def circles(n_samples: int = 100, noise: float | None = None, seed: int | None =
     theta, extras = np.linspace(0, 2 * np.pi, n_samples // n_classes), n_samples % n_classes
     points = [factor ** label * np.array([np.cos(theta), np.sin(theta)]) for label in range(n_classes)]
     points.append(np.array([np.cos(np.random.rand(extras) * 2 * np.pi), np.sin(np.random.rand(extras) * 2 * np.pi)]))
-    return _shuffled(points, n_samples, n_classes, noise)
+    return _shuffle(points, n_samples, n_classes, noise)
 
 
 def spirals(n_samples: int = 100, noise: float | None = None, seed: int | None = None, mode: str = "archimedes", n_loops: int = 2, *args: Any,
@@ -40,10 +40,10 @@ def spirals(n_samples: int = 100, noise: float | None = None, seed: int | None =
     points = [spiral(theta, label * np.pi) for label in range(2)]
     if extras:
         points.append(spiral(np.random.rand(extras) * 2 * np.pi, 0.0))
-    return _shuffled(points, n_samples, 2, noise)
+    return _shuffle(points, n_samples, 2, noise)
 
 
-def _shuffled(points: list[np.ndarray], n_samples: int, n_classes: int, noise: float | None) -> Dataset:
+def _shuffle(points: list[np.ndarray], n_samples: int, n_classes: int, noise: float | None) -> Dataset:
     """The points of all classes in a random order. Those that are left over belong to class 0."""
     data = np.concatenate(points, axis=1).T
     labels = np.zeros(n_samples, np.int32)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from tensorboard.compat.proto.config_pb2 import RunOptions
 
-from penstock.debug.tfdbg.dump_dir import has_inf_or_nan
+from penstock.debug.tfdbg.dump_dir import has_inf_or_nan, has_nan
 from penstock.debug.tfdbg.stop_commands import watch_stops
 from penstock.debug.tfdbg.stops import Breakpoint, Stop, Stops, converted, user_line
 from penstock.debug.values import described
@@ -22,7 +22,7 @@ from penstock.errors import OpError
 from penstock.pages.server import Message
 from penstock.session.observers import RunObserver, SessionRun
 
-FILTERS = {"has_inf_or_nan": has_inf_or_nan, "has_nan": lambda datum, value: value.dtype.kind == "f" and bool(np.isnan(value).any())}
+FILTERS = {"has_inf_or_nan": has_inf_or_nan, "has_nan": has_nan}
 PATIENCE = 10.0  # seconds that ``state`` waits for a change
 _COMMANDS = ("step", "finish", "go")
 

@@ -12,6 +12,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from types import TracebackType
 
 import penstock.debugger
 from penstock.debugger.looking import BadRequest
@@ -22,8 +23,12 @@ from penstock.session.observers import observing_runs
 PAGE = Path(penstock.debugger.__file__).with_name("page")
 
 
-def run_on_page(parser: argparse.ArgumentParser, options: argparse.Namespace, program: Callable[[], int]) -> int:
-    """Serves the page, and runs the program; returns its exit code. What the program raises passes through, once the page knows of it."""
+def run_on_page(parser: argparse.ArgumentParser, options: argparse.Namespace, program: Callable[[], int],
+                inside_program: Callable[[TracebackType | None], TracebackType | None]) -> int:
+    """Serves the page, and runs the program; returns its exit code. What the program raises passes through, once the page knows of it.
+
+    ``inside_program`` leaves those frames of a traceback that are the program's.
+    """
     debugger = PageDebugger(_source_of(options))
     server = page_server(parser, options, "debugger", PAGE, debugger.messages(), BadRequest)
     thread = threading.Thread(target=server.serve_forever, name="penstock-debugger-page", daemon=True)
@@ -39,8 +44,8 @@ def run_on_page(parser: argparse.ArgumentParser, options: argparse.Namespace, pr
         raise
     except KeyboardInterrupt:
         raise
-    except BaseException:
-        debugger.end(1, traceback.format_exc())
+    except BaseException as error:
+        debugger.end(1, "".join(traceback.format_exception(type(error), error, inside_program(error.__traceback__))))
         raise
     finally:
         if debugger.ended.is_set() and server.answered:

@@ -35,14 +35,14 @@ Answers = Callable[[float], list[dict[str, Any]]]  # (seconds to wait) -> what o
 def handlers(master: Master, worker: Worker) -> dict[str, Callable[[Message, Any], Message]]:
     """The methods of this file, for ``service.Service``."""
     def describe_task(message: Message, caller: Any) -> Message:
-        asked = _ask_others(master.peers, worker.task, Message("Describe")) if message.fields.get("all") is True else _nobody
+        asked = _ask_others(master.peers, worker.task, Message("Describe")) if message.fields.get("all") is True else _no_others
         described = [describe(master, worker)]
         return Message("ok", {}, [json.dumps(described + asked(PATIENCE)).encode()])
 
     def record(message: Message, caller: Any) -> Message:
-        steps, seconds = _wanted(message, "steps", MOST_STEPS), _wanted(message, "seconds", MOST_SECONDS)
+        steps, seconds = _number_field(message, "steps", MOST_STEPS), _number_field(message, "seconds", MOST_SECONDS)
         request = Message("Record", {"steps": steps, "seconds": seconds})
-        asked = _ask_others(master.peers, worker.task, request) if message.fields.get("all") is True else _nobody
+        asked = _ask_others(master.peers, worker.task, request) if message.fields.get("all") is True else _no_others
         recorded = master.recorder.record(steps, seconds if master.sessions() else 0)  # (a ps has none, and need not be waited for)
         return Message("ok", {}, [json.dumps([{"task": worker.task, "state": "up", "steps": recorded}, *asked(seconds + PATIENCE)]).encode()])
 
@@ -53,7 +53,7 @@ def handlers(master: Master, worker: Worker) -> dict[str, Callable[[Message, Any
     return {"Describe": describe_task, "Record": record, "SetAddresses": set_addresses}
 
 
-def _wanted(message: Message, name: str, most: int) -> int:
+def _number_field(message: Message, name: str, most: int) -> int:
     value = message.fields.get(name)
     if type(value) is not int or not 1 <= value <= most:
         raise MalformedMessage(f"{name} is {value!r}, not a number from 1 to {most}")
@@ -123,7 +123,7 @@ def _resident_bytes() -> int:
         return 0
 
 
-def _nobody(patience: float) -> list[dict[str, Any]]:
+def _no_others(patience: float) -> list[dict[str, Any]]:
     """The answers if no other task is asked."""
     return []
 

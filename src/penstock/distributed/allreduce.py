@@ -45,11 +45,12 @@ def allreduce(tensors: Sequence[Any], worker: int, workers: int, job: str = "wor
 class Ring:
     """The way round the workers, as one of them sees it; ``tasks`` are the devices of all."""
 
-    def __init__(self, worker: int, workers: int, job: str = "worker", name: str = "allreduce") -> None:
+    def __init__(self, worker: int, workers: int, job: str = "worker", name: str = "allreduce", tasks: Sequence[str] | None = None) -> None:
+        """``tasks``: the devices of all workers, if they are not those of one job."""
         if not 0 <= worker < workers:
             raise ValueError(f"worker must be one of the {workers} workers, 0 to {workers - 1}; got {worker}")
         self.worker, self.workers = worker, workers
-        self.tasks = [f"/job:{job}/task:{task}" for task in range(workers)]
+        self.tasks = list(tasks) if tasks is not None else [f"/job:{job}/task:{task}" for task in range(workers)]
         with name_scope(name) as self.scope, device(self.tasks[worker]):
             # (epoch, round): in which round of which epoch this worker is.
             self.state = Variable([0, 0], dtype=dtypes.int64, trainable=False, collections=[GraphKeys.LOCAL_VARIABLES], name="state")

@@ -5,10 +5,12 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from penstock import errors
+from penstock.distributed.link import OnDone, OnPart, ignore_part
 from penstock.distributed.messages import Message
-from penstock.distributed.peers import Peers, raise_error_of
+from penstock.distributed.peers import Peers, answering, raise_error_of
 from penstock.distributed.server import in_process
 from penstock.distributed.transports import TransportKind, transport_kind
+from penstock.execute.threads import POOL
 
 _PATIENCE = 30.0  # seconds for a single request
 
@@ -21,6 +23,9 @@ class Connection(Protocol):
 
     def wait_for(self, message: Message, timeout: float) -> Message:
         """``call``, which waits for a server that has not started yet."""
+
+    def converse(self, message: Message, answer: Callable[[Message], Message]) -> Message:
+        """``call``; this thread also answers, by ``answer``, each message that comes before the reply."""
 
     def close(self) -> None:
         """Nothing more will be asked."""
@@ -56,6 +61,42 @@ class _Here:
     on_lost = on_gone
 
 
+class _Talking:
+    """Both ends of a conversation with a service in this process; see ``service.Caller`` and ``peers.Conversation``."""
+
+    def __init__(self, done: OnDone, part: OnPart) -> None:
+        self._done, self.part = done, part
+        self._gone: list[Callable[[], None]] = []
+        self._more: Callable[[Message], None] = ignore_part
+        self._over = False
+
+    def reply(self, message: Message) -> None:
+        """Ends it."""
+        self._over = True
+        self._done(message, None)
+
+    def send(self, message: Message) -> None:
+        """A further message to the service."""
+        self._more(message)
+
+    def on_more(self, callback: Callable[[Message], None]) -> None:
+        """Who takes further messages; none comes before the service has sent something."""
+        self._more = callback
+
+    def on_gone(self, callback: Callable[[], None]) -> None:
+        """Who is told if the caller gives up."""
+        self._gone.append(callback)
+
+    def on_lost(self, callback: Callable[[], None]) -> None:
+        """Never happens."""
+
+    def cancel(self) -> None:
+        """Gives up, if there is no reply yet."""
+        gone, self._gone = ([] if self._over else self._gone), []
+        for callback in gone:
+            callback()
+
+
 class _InProcess:
     """A server of this process: no network, no bytes."""
 
@@ -69,6 +110,14 @@ class _InProcess:
         return raise_error_of(caller.answer)
 
     wait_for = call
+
+    def converse(self, message: Message, answer: Callable[[Message], Message]) -> Message:
+        def start(done: OnDone, part: OnPart) -> _Talking:
+            caller = _Talking(done, part)
+            POOL.submit(lambda: self._service.handle(message, caller))
+            return caller
+
+        return raise_error_of(answering(start, answer))
 
     def close(self) -> None:
         """Nothing to close."""
@@ -87,6 +136,9 @@ class _Remote:
 
     def wait_for(self, message: Message, timeout: float) -> Message:
         return self._peers.wait_for(self._target, message, timeout)
+
+    def converse(self, message: Message, answer: Callable[[Message], Message]) -> Message:
+        return self._peers.converse(self._target, message, answer)
 
     def close(self) -> None:
         self._transport.close()

@@ -157,13 +157,13 @@ def tf_config(environment: Mapping[str, str] | None = None) -> tuple[ClusterSpec
     try:
         config = json.loads(text)
         task = config.get("task", {})
-        cluster = ClusterSpec({job: _numbered(tasks) for job, tasks in config.get("cluster", {}).items()})
+        cluster = ClusterSpec({job: _number(tasks) for job, tasks in config.get("cluster", {}).items()})
         return cluster, str(task.get("type", "")), int(task.get("index", 0))
     except (ValueError, TypeError, AttributeError) as error:
         raise ValueError("TF_CONFIG is not JSON of the form {'cluster': {job: [addresses]}, 'task': {'type': job, 'index': 0}}: "
                          f"{error}") from None
 
 
-def _numbered(tasks: Any) -> Any:
+def _number(tasks: Any) -> Any:
     """JSON has no integer keys: {"7": address} is {7: address}."""
     return {int(index): address for index, address in tasks.items()} if isinstance(tasks, dict) else tasks

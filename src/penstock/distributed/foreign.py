@@ -92,7 +92,7 @@ class ForeignMaster:
             if not request.store_errors_in_response_body:
                 raise
             response.Clear()
-            response.status_code, response.status_error_message = error.error_code, said(error)
+            response.status_code, response.status_error_message = error.error_code, message_for_clients(error)
 
     def _run_checked(self, request: Any, response: Any, caller: Any) -> None:
         session = self._session(request)
@@ -137,7 +137,7 @@ class ForeignMaster:
         self._callables.pop((request.session_handle, request.handle), None)
 
 
-def said(error: errors.OpError) -> str:
+def message_for_clients(error: errors.OpError) -> str:
     """The message of an error for TensorFlow's clients. They find their own line by the name of the node; those of the server tell them nothing."""
     lines = [line for line in error.message.split("\n") if not line.startswith("  made at: ")]
     name = error_fields(error)["op"]

@@ -18,7 +18,7 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from penstock import errors
-from penstock.distributed.foreign import ForeignMaster, said
+from penstock.distributed.foreign import ForeignMaster, message_for_clients
 from penstock.distributed.strangers import RateLimitedLog
 
 _log = logging.getLogger("tensorflow.server")
@@ -123,7 +123,7 @@ class ForeignCalls:
             caller.answered = True
             return reply
         except errors.OpError as error:
-            code, text = _CODES[error.error_code], said(error)
+            code, text = _CODES[error.error_code], message_for_clients(error)
         except DecodeError as error:
             self._log.warning("refused a malformed %s of %s: %s", method, context.peer(), error)
             code, text = grpc.StatusCode.INVALID_ARGUMENT, f"malformed {method}: {error}"

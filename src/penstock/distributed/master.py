@@ -13,12 +13,13 @@ from typing import Any
 
 from tensorboard.compat.proto.config_pb2 import ConfigProto
 
+from penstock.distributed.guest_clusters import GuestClusters, Membership
 from penstock.distributed.master_session import MasterSession
 from penstock.distributed.messages import Message
 from penstock.distributed.peers import Peers
 from penstock.distributed.recording import Recorder
 from penstock.distributed.worker import Worker
-from penstock.errors import AbortedError, CancelledError, OpError
+from penstock.errors import AbortedError, CancelledError, OpError, PermissionDeniedError
 
 _RESET_PATIENCE = 10.0  # seconds, per task
 LEASE = float(os.environ.get("PENSTOCK_SESSION_LEASE", "60"))  # seconds that the session of a lost client is kept
@@ -29,8 +30,9 @@ _log = logging.getLogger("tensorflow")
 class Master:
     """The sessions of one server."""
 
-    def __init__(self, worker: Worker, peers: Peers) -> None:
-        self._worker, self.peers, self.recorder = worker, peers, Recorder()
+    def __init__(self, worker: Worker, peers: Peers, guests: GuestClusters | None = None) -> None:
+        self._worker, self.peers, self.recorder, self.guests = worker, peers, Recorder(), guests
+        self._founded: dict[str, Membership] = {}  # the clusters of sessions that have brought one
         self._sessions: dict[str, MasterSession] = {}
         self._lock = threading.Lock()
 
@@ -42,7 +44,14 @@ class Master:
     def create_session(self, config: ConfigProto, foreign: bool = False) -> str:
         """A new session without a graph; returns its handle. A ``foreign`` one belongs to a client that has no secret."""
         handle = f"{self._worker.task}-{secrets.token_hex(8)}"
-        session = MasterSession(handle, config, self._worker, self.peers, self.recorder, foreign)
+        worker, peers = self._worker, self.peers
+        if config.cluster_def.job and foreign:
+            raise PermissionDeniedError(None, None, "a client without the cluster's secret cannot have this server call others: it may not bring a "
+                                        "cluster_def")
+        if config.cluster_def.job and self.guests is not None:
+            member = self._founded[handle] = self.guests.found(config)
+            worker, peers = member.worker, member.peers
+        session = MasterSession(handle, config, worker, peers, self.recorder, foreign)
         with self._lock:
             self._sessions[handle] = session
         return handle
@@ -85,6 +94,12 @@ class Master:
             session = self._sessions.pop(handle, None)
         if session is not None:
             session.close(CancelledError(None, None, "Session has been closed: the step was cancelled."))
+        self._dissolve(handle)
+
+    def _dissolve(self, handle: str) -> None:
+        member = self._founded.pop(handle, None)
+        if member is not None and self.guests is not None:
+            self.guests.dissolve(member)
 
     def reset(self, containers: list[str]) -> None:
         """Closes all sessions, then clears containers on every task of the cluster; raises, at the end, the error of one that was not reached."""
@@ -106,3 +121,5 @@ class Master:
             sessions, self._sessions = list(self._sessions.values()), {}
         for session in sessions:
             session.close(error)
+        for handle in list(self._founded):
+            self._dissolve(handle)

@@ -21,6 +21,7 @@ from penstock.distributed.messages import Message
 from penstock.distributed.parts import Part, split
 from penstock.distributed.peers import Peers, deadline, ignore
 from penstock.distributed.permissions import check_foreign
+from penstock.distributed.probing import Relay
 from penstock.distributed.recording import Recorder
 from penstock.distributed.session_graph import SessionGraph, spanning
 from penstock.distributed.step_run import PlannedPart, StepRun
@@ -33,8 +34,6 @@ from penstock.program.partial import PartialSteps, without
 from penstock.program.stages import Stages
 
 _CALL_PATIENCE = 60.0  # seconds for registering a part
-
-_NONE: frozenset[Operation] = frozenset()
 
 Plan = list[PlannedPart]
 
@@ -67,15 +66,24 @@ class MasterSession:
             self._graph.extend(graph_def)
 
     def run(self, names: tuple[Sequence[str], Sequence[str], Sequence[str]], values: list[Any], timeout_ms: int = 0, trace: bool = False,
-            partition_graphs: bool = False, caller: Any = None, done: frozenset[Any] = frozenset()) -> tuple[list[Any], RunMetadata | None]:
-        """Runs a step; ``names`` are the feeds, the fetches and the targets, ``values`` what is fed, ``done`` operations that have run before."""
+            partition_graphs: bool = False, caller: Any = None, done: frozenset[Any] = frozenset(),
+            probe: str = "") -> tuple[list[Any], RunMetadata | None]:
+        """Runs a step; ``names`` are the feeds, the fetches and the targets, ``values`` what is fed, ``done`` operations that have run before.
+
+        ``probe``: the caller debugs the step, and says where it has to wait (``probing.py``).
+        """
         self.last_used = time.monotonic()
         timeout_ms = timeout_ms or self._config.operation_timeout_in_ms
         with deadline(timeout_ms) as patience:
             plan = self._plan(names, self.last_used + patience, done)
-        recorded = self._recorder.wanted > 0 and not (trace or partition_graphs) and self._recorder.begin()
+        recorded = self._recorder.wanted > 0 and not (trace or partition_graphs or probe) and self._recorder.begin()
         order = RunOrder(secrets.randbits(53), timeout_ms, trace, partition_graphs, recorded)
-        step = StepRun(plan, self._worker, self._peers, order)
+        relay = None
+        if probe:
+            relay = Relay(caller.part, probe)
+            caller.on_more(relay.answered)
+            order.probe = relay.own(self._worker.task)
+        step = StepRun(plan, self._worker, self._peers, order, relay)
         self._steps[order.step] = step
         if self._closed is not None:
             step.cancel(self._closed)
@@ -188,7 +196,7 @@ class MasterSession:
         key = (feeds, fetches, targets, done)
         plan = self._plans.get(key)
         if plan is None:
-            graph, program = self._placed(feeds, fetches, targets, done, end)
+            graph, program = self._placed_program(feeds, fetches, targets, done, end)
             try:
                 plan = self._register(split(program))
                 with self._lock:
@@ -200,14 +208,8 @@ class MasterSession:
                     self._end_parts()  # what was registered after the end
         return plan
 
-    def operations(self, names: Any) -> frozenset[Operation]:
-        """Operations by their names, of a client that runs a step in parts of its own."""
-        if not isinstance(names, list) or not all(type(name) is str for name in names):
-            raise errors.InvalidArgumentError(None, None, "the operations that are done are no list of names")
-        with self._lock:
-            return frozenset(self._graph.elements((), (), names)[2]) if names else _NONE
-
-    def _placed(self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str], done: frozenset[Any], end: float) -> tuple[Any, Program]:
+    def _placed_program(self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str], done: frozenset[Any],
+                        end: float) -> tuple[Any, Program]:
         """The placed program of a step, and the graph that it is of. Conditionals and loops that turn out to span tasks are nodes in it."""
         while True:
             with self._lock:

@@ -117,7 +117,7 @@ def decode(data: Buffer) -> Message:
     view = memoryview(data)
     position = _header_end(view)
     header = bytes(view[_PREFIX.size:position])
-    method, fields, sizes, described = _usual_parsed(header) if len(header) < _SMALL else _parsed(header)
+    method, fields, sizes, described = _parse_usual_header(header) if len(header) < _SMALL else _parse_header(header)
     blobs = []
     for size in sizes:
         part, position = _take(view, position, size)
@@ -146,19 +146,19 @@ def _header_end(view: memoryview) -> int:
     return end
 
 
-def _parsed(data: bytes) -> tuple[str, dict[str, Any], list[int], list[Any]]:
+def _parse_header(data: bytes) -> tuple[str, dict[str, Any], list[int], list[Any]]:
     """The method, the fields, the sizes of the blobs and what is told of the tensors; not to be changed."""
     try:
         header = _from_json(data.decode())
     except (ValueError, RecursionError) as error:
-        raise MalformedMessage(f"the header is no JSON: {error}") from None
+        raise MalformedMessage(f"the header is not JSON: {error}") from None
     if not (isinstance(header, dict) and isinstance(header.get("m"), str) and isinstance(header.get("f"), dict) and _are_sizes(header.get("b"))
             and isinstance(header.get("t"), list) and all(_is_description(item) for item in header["t"])):
         raise MalformedMessage("the header lacks a part")
     return header["m"], header["f"], header["b"], header["t"]
 
 
-_usual_parsed = lru_cache(_USUAL)(_parsed)  # the headers of tensors and of most replies are the same in every step
+_parse_usual_header = lru_cache(_USUAL)(_parse_header)  # the headers of tensors and of most replies are the same in every step
 
 
 def _are_sizes(value: Any) -> bool:

@@ -41,10 +41,10 @@ def _connections() -> Iterator[tuple[tuple[Address, int], int, int]]:
             continue  # no Linux, or no IPv6
         for columns in map(str.split, lines):
             if columns[_STATE] == _ESTABLISHED:
-                yield _parsed(columns[_LOCAL]), _parsed(columns[_REMOTE])[1], int(columns[_USER])
+                yield _address_and_port(columns[_LOCAL]), _address_and_port(columns[_REMOTE])[1], int(columns[_USER])
 
 
-def _parsed(text: str) -> tuple[Address, int]:
+def _address_and_port(text: str) -> tuple[Address, int]:
     """``0100007F:1F90`` as an address and a port: words of four bytes in this machine's order."""
     host, _, port = text.partition(":")
     words = [int(host[start:start + 8], 16) for start in range(0, len(host), 8)]

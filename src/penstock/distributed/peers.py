@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import queue
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
@@ -16,6 +17,7 @@ from penstock.errors import DeadlineExceededError, InternalError, OpError, Unava
 _log = logging.getLogger("tensorflow")
 START_PATIENCE = float(os.environ.get("PENSTOCK_START_TIMEOUT", "600"))  # seconds that a task may take to start
 _PATIENCE = 10.0  # seconds of waiting for a task until that is logged
+TENSOR = "t"  # the method of a tensor on its way
 
 
 def no_check() -> None:
@@ -108,6 +110,10 @@ class Peers:
                 check()
                 _log.info("still waiting for %s at %s", task, self.address(task))
 
+    def converse(self, task: str, message: Message, answer: Callable[[Message], Message]) -> Message:
+        """``call``; this thread also answers, by ``answer``, each message that comes before the reply."""
+        return answering(lambda done, part: self.start(task, message, done, part), answer)
+
     def start(self, task: str, message: Message, done: OnDone, part: OnPart = ignore_part) -> Conversation:
         """Sends a request; ``done`` gets the reply, or the error."""
         def answered(reply: Message | None, error: OpError | None) -> None:
@@ -138,9 +144,26 @@ class Peers:
         return exception_type_from_error_code(error.error_code)(None, None, text)
 
 
+def answering(start: Callable[[OnDone, OnPart], Conversation], answer: Callable[[Message], Message]) -> Message:
+    """The reply to a request that ``start`` sends; raises the error that there is instead. See ``Peers.converse``."""
+    came: queue.SimpleQueue[tuple[Message | None, OpError | None, bool]] = queue.SimpleQueue()
+    conversation = start(lambda reply, error: came.put((reply, error, True)), lambda part: came.put((part, None, False)))
+    try:
+        while True:
+            message, error, last = came.get()
+            if error is not None:
+                raise error
+            assert message is not None
+            if last:
+                return message
+            conversation.send(answer(message))
+    finally:  # Ctrl-C, or an error of ``answer``: nothing may go on behind the caller's back
+        conversation.cancel()
+
+
 def tensor_message(key: str, value: Any) -> Message:
     """A tensor on its way to another task."""
-    return Message("t", {"k": key}, [], [value])
+    return Message(TENSOR, {"k": key}, [], [value])
 
 
 def deliver_tensor(message: Message, deliver: Deliver) -> None:

@@ -128,7 +128,7 @@ class Access:
         if self.personal:
             return f"processes of user {os.geteuid()} on this machine"
         shown = [*["a certificate of the cluster's authority"] * (self.tls is not None), *["the cluster's secret"] * (self.secret is not None)]
-        return f"whoever has {' and '.join(shown)}" if shown else "anybody on this machine"
+        return f"any process that has {' and '.join(shown)}" if shown else "anybody on this machine"
 
 
 # --- the first words on a connection ---------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from tensorboard.compat.proto.config_pb2 import ConfigProto
 
 from penstock import errors
 from penstock.distributed.cluster_spec import ClusterSpec, task_name
+from penstock.distributed.guest_clusters import GuestClusters
 from penstock.distributed.master import Master
 from penstock.distributed.peers import Peers
 from penstock.distributed.server_def import ServerDef
@@ -50,7 +51,8 @@ class Server:
         self._worker = Worker(self._task, definition.default_session_config, peers.fetch)
         hosts = [each.rpartition(":")[0] for each in tasks.values()]
         self._worker.has_neighbours = hosts.count(address.rpartition(":")[0]) > 1
-        self._master = Master(self._worker, peers)
+        guests = GuestClusters(self._worker, definition.default_session_config, self._transport, [self._listener.address, *self._listener.aliases])
+        self._master = Master(self._worker, peers, guests)
         self._stopped = threading.Event()
         self._stop_asked = threading.Event()
         self._service = Service(self._master, self._worker, self._stop_asked.set)

@@ -11,15 +11,18 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from google.protobuf.message import DecodeError
+from tensorboard.compat.proto.cluster_pb2 import ClusterDef
 from tensorboard.compat.proto.config_pb2 import ConfigProto
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 
 from penstock import errors
 from penstock.distributed import administration
+from penstock.distributed.guest_clusters import GUEST
 from penstock.distributed.master import Master
 from penstock.distributed.master_session import MasterSession
 from penstock.distributed.messages import MalformedMessage, Message, error_from, error_message
-from penstock.distributed.peers import deliver_tensor, tensor_message
+from penstock.distributed.peers import TENSOR, deliver_tensor, tensor_message
+from penstock.distributed.probing import TaskProbe, checked_waits
 from penstock.distributed.worker import RunOrder, Worker
 from penstock.execute.threads import POOL
 
@@ -64,10 +67,16 @@ class Service:
             "GetStatus": self._get_status, "RegisterGraph": self._register_graph, "RunGraph": self._run_graph, "RecvTensors": self._recv_tensors,
             "AbortStep": self._abort_step, "EndSession": self._end_session, "Reset": self._reset,
             **administration.handlers(master, worker)}
+        if master.guests is not None:
+            self._methods |= {"JoinCluster": self._join_cluster, "LeaveCluster": self._leave_cluster}
+        self._guests: dict[str, Service] = {}  # by cluster
         self._quick = {"RunGraph": self._start_graph, **{name: self._methods[name] for name in ("RecvTensors", "AbortStep", "GetStatus")}}
 
     def serve(self, message: Message, caller: Caller) -> None:
         """Answers a request, or sees to it that it will be, for a thread that must not wait: what may take long goes elsewhere."""
+        if GUEST in message.fields:
+            self._as_guest(message, caller, lambda service: service.serve(message, caller))
+            return
         quick = self._quick.get(message.method)
         if quick is None or (message.method == "RunGraph" and not self._is_quick(message)):
             POOL.submit(lambda: self.handle(message, caller))
@@ -76,13 +85,32 @@ class Service:
 
     def _is_quick(self, message: Message) -> bool:
         try:
-            return self._worker.is_quick(_field(message, "handle", str), _order(message))
+            return "probe" not in message.fields and self._worker.is_quick(_field(message, "handle", str), _order(message))
         except (MalformedMessage, KeyError):
             return False  # it will be refused
 
     def handle(self, message: Message, caller: Caller) -> None:
         """Answers a request, or sees to it that it will be."""
+        if GUEST in message.fields:
+            self._as_guest(message, caller, lambda service: service.handle(message, caller))
+            return
         self._answer(self._methods.get(message.method), message, caller)
+
+    def _as_guest(self, message: Message, caller: Caller, answer: Callable[[Service], None]) -> None:
+        """Has a request answered by what this server is in the cluster of a session."""
+        cluster = message.fields.pop(GUEST)
+        if self.master.guests is None or type(cluster) is not str:
+            caller.reply(error_message(errors.InvalidArgumentError(None, None, f"malformed {message.method}: there is no cluster {cluster!r} here")))
+            return
+        try:
+            member = self.master.guests.member(cluster)
+        except errors.AbortedError as error:
+            caller.reply(error_message(error))
+            return
+        service = self._guests.get(cluster)
+        if service is None:
+            service = self._guests[cluster] = Service(Master(member.worker, member.peers), member.worker, self._stop)
+        answer(service)
 
     def _answer(self, method: Method | None, message: Message, caller: Caller) -> None:
         reply = self._reply(method, message, caller)
@@ -130,9 +158,10 @@ class Service:
         feeds = _names(message, "feeds")
         if len(feeds) != len(message.tensors):
             raise MalformedMessage(f"{len(feeds)} feeds with {len(message.tensors)} values")
+        waits = checked_waits(message.fields["probe"]) if "probe" in message.fields else ""
         results, metadata = session.run((feeds, _names(message, "fetches"), _names(message, "targets")), message.tensors,
                                         _field(message, "timeout_ms", int), _field(message, "trace", bool),
-                                        _field(message, "partition_graphs", bool), caller, session.operations(message.fields.get("done", [])))
+                                        _field(message, "partition_graphs", bool), caller, probe=waits)
         return Message("ok", {}, [] if metadata is None else [metadata.SerializeToString()], results)
 
     def _partial_run_setup(self, message: Message, caller: Caller) -> Message:
@@ -198,11 +227,15 @@ class Service:
     def _accepted_order(self, message: Message, caller: Caller) -> RunOrder:
         """How to run a part whose master can now be spoken to."""
         order = _order(message)
+        if "probe" in message.fields:
+            order.probe = TaskProbe(caller.part, checked_waits(message.fields["probe"]))
         caller.on_gone(lambda: self._worker.abort(order.step, errors.AbortedError(None, None, "the master of the step is gone")))
         master = _field(message, "master", str)
         if master:  # its task takes part in the step: tensors to and from it travel in this conversation
             deliver = self._worker.connect(order.step, master, lambda key, value: caller.part(tensor_message(key, value)))
-            caller.on_more(lambda more: deliver_tensor(more, deliver))
+            caller.on_more(lambda more: deliver_tensor(more, deliver) if order.probe is None or more.method == TENSOR else order.probe.answered(more))
+        elif order.probe is not None:
+            caller.on_more(order.probe.answered)
         self._worker.tenants.speaks_again(self._worker.session_of(_field(message, "handle", str)), caller)
         return order
 
@@ -222,6 +255,22 @@ class Service:
     def _end_session(self, message: Message, caller: Caller) -> Message:
         self._worker.end_session(_field(message, "session", str))
         return Message("ok")
+
+    def _join_cluster(self, message: Message, caller: Caller) -> Message:
+        assert self.master.guests is not None
+        cluster = _field(message, "cluster", str)
+        self.master.guests.join(cluster, _field(message, "task", str), ClusterDef.FromString(_blob(message)), _field(message, "isolated", bool))
+        caller.on_lost(lambda: self._forget_cluster(cluster))
+        return Message("ok")
+
+    def _leave_cluster(self, message: Message, caller: Caller) -> Message:
+        self._forget_cluster(_field(message, "cluster", str))
+        return Message("ok")
+
+    def _forget_cluster(self, cluster: str) -> None:
+        assert self.master.guests is not None
+        self.master.guests.leave(cluster)
+        self._guests.pop(cluster, None)
 
     def _reset(self, message: Message, caller: Caller) -> Message:
         self._worker.reset(_names(message, "containers"))

@@ -12,6 +12,7 @@ from tensorboard.compat.proto.config_pb2 import RunMetadata
 from penstock.distributed import clocks, step_state
 from penstock.distributed.messages import Message, error_fields
 from penstock.distributed.peers import Conversation, Peers, deliver_tensor, ignore, tensor_message
+from penstock.distributed.probing import TELL, Relay
 from penstock.distributed.worker import RunOrder, Worker
 from penstock.errors import CancelledError, DeadlineExceededError, InternalError, OpError
 from penstock.execute.threads import POOL
@@ -33,8 +34,8 @@ class PlannedPart:
 class StepRun:
     """One step; ``run`` returns when it is over, ``cancel`` ends it from elsewhere."""
 
-    def __init__(self, parts: list[PlannedPart], worker: Worker, peers: Peers, order: RunOrder) -> None:
-        self._parts, self._worker, self._peers, self._order = parts, worker, peers, order
+    def __init__(self, parts: list[PlannedPart], worker: Worker, peers: Peers, order: RunOrder, relay: Relay | None = None) -> None:
+        self._parts, self._worker, self._peers, self._order, self._relay = parts, worker, peers, order, relay
         self._state = step_state.StepState(part.task for part in parts)
         self._lock = threading.Lock()
         self._over = threading.Event()
@@ -112,6 +113,8 @@ class StepRun:
         message = Message("RunGraph", {"handle": part.handle, "step": order.step, "timeout_ms": order.timeout_ms, "trace": order.trace,
                                        "recorded": order.recorded, "partition_graphs": order.partition_graphs,
                                        "master": self._worker.task if with_own else ""}, [], feeds)
+        if self._relay is not None:
+            message.fields["probe"] = self._relay.waits
         sink = _Sink()
         try:
             deliver = self._worker.connect(order.step, part.task, sink.put) if with_own else _not_expected
@@ -127,9 +130,17 @@ class StepRun:
             else:
                 self._part_done(part, reply.tensors, _metadata_of(reply, sent))
 
-        conversation = self._peers.start(part.task, message, answered, lambda more: deliver_tensor(more, deliver))
+        def came(more: Message) -> None:
+            if self._relay is not None and more.method == TELL:
+                self._relay.told(part.task, more)
+            else:
+                deliver_tensor(more, deliver)
+
+        conversation = self._peers.start(part.task, message, answered, came)
         self._conversations.append(conversation)
         sink.conversation = conversation
+        if self._relay is not None:
+            self._relay.join(part.task, conversation.send)
 
     def _part_done(self, part: PlannedPart, values: list[Any], metadata: RunMetadata | None) -> None:
         with self._lock:

@@ -85,6 +85,7 @@ class StepRendezvous(Rendezvous):
         self._task, self._number, self._fetch = task, number, fetch
         self._calls: list[Callable[[], None]] = []  # how to give up on what is still to come
         self.connected: set[str] = set()  # tasks whose tensors come without being asked for
+        self.before_send: Callable[[], None] | None = None  # what has to happen before another task gets a tensor
         self.outboxes: dict[str, Outbox] = {}
 
     def fetch(self, tasks: Iterable[str]) -> None:
@@ -105,6 +106,8 @@ class StepRendezvous(Rendezvous):
         if receiver == self._task:
             super().send(key, value)
         else:
+            if self.before_send is not None:
+                self.before_send()
             self.outbox(receiver).put(key, value)
 
     def outbox(self, receiver: str) -> Outbox:

@@ -29,7 +29,7 @@ class Strangers:
         return len(self._until)
 
     def enter(self, context: Any) -> None:
-        """Somebody has connected; another one may have to go."""
+        """A client has connected; another one may have to go."""
         address = address_of(context.peer())
         with self._lock:
             evicted = self._to_evict(address)

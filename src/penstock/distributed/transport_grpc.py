@@ -57,7 +57,7 @@ class _Connection:
             for piece in self._call:
                 stream.received(piece)
         except grpc.RpcError as error:
-            self.error = _converted(error, self._address)
+            self.error = _convert(error, self._address)
         except MalformedMessage as error:
             self.error = errors.InternalError(None, None, f"the reply of {self._address} is malformed: {error}")
         except errors.OpError as error:
@@ -254,6 +254,6 @@ class GrpcTransport:
             address.close()
 
 
-def _converted(error: Any, address: str) -> errors.OpError:
+def _convert(error: Any, address: str) -> errors.OpError:
     code, details = error.code(), error.details()
     return _ERRORS.get(code, errors.UnknownError)(None, None, f"{address}: {details}")

@@ -22,11 +22,13 @@ from tensorboard.compat.proto.graph_pb2 import GraphDef
 from penstock.distributed.activity import Activity
 from penstock.distributed.cluster_spec import task_of
 from penstock.distributed.parts import program_of
+from penstock.distributed.probing import TaskProbe
 from penstock.distributed.steps import Deliver, Fetch, Steps
 from penstock.distributed.tenants import Tenants
 from penstock.errors import AbortedError, InternalError, InvalidArgumentError, OpError
 from penstock.execute.environment import Environment
 from penstock.execute.pipeline import Pipeline, PlannedStep
+from penstock.execute.step import Step
 from penstock.native.machine.team import native_alone
 from penstock.ops.transfer import Recv
 from penstock.program.devices import Device, local_devices
@@ -50,6 +52,7 @@ class RunOrder:
     trace: bool = False
     partition_graphs: bool = False
     recorded: bool = False  # as it is, with its native regions
+    probe: TaskProbe | None = None  # what a debugger looks with
 
 
 @dataclass(slots=True)
@@ -151,6 +154,8 @@ class Worker:
         started = time.thread_time()
         try:
             step.rendezvous.fetch(registered.senders)  # type: ignore[attr-defined]
+            if order.probe is not None:
+                return _run_probed(registered.planned, feeds, step, order.probe), None
             with native_alone(self.has_neighbours and registered.seconds < _SHORT):
                 results, metadata = registered.planned.run(feeds, step, order.trace, order.partition_graphs, order.recorded)
             registered.took(time.thread_time() - started)
@@ -207,7 +212,7 @@ class Worker:
         """True if a part took next to no time of a processor when it ran last: a thread of its own would cost more. Then ``start`` it."""
         registered = self._graphs.get(handle)
         return (registered is not None and registered.seconds < _QUICK and registered.planned.drivable is not None
-                and not (order.timeout_ms or order.trace or order.partition_graphs or order.recorded))
+                and not (order.timeout_ms or order.trace or order.partition_graphs or order.recorded or order.probe))
 
     def connect(self, step: int, task: str, sink: Callable[[str, Any], None]) -> Deliver:
         """Tensors of a step for ``task`` go to ``sink``; returns what takes those that come from there."""
@@ -220,3 +225,13 @@ class Worker:
     def abort(self, step: int, error: OpError) -> None:
         """The master gives up a step."""
         self.steps.abort(step, error)
+
+
+def _run_probed(planned: PlannedStep, feeds: list[Any], step: Step, probe: TaskProbe) -> list[Any]:
+    """Runs a part node by node. A debugger has seen all that a tensor was computed of before another task gets the tensor."""
+    probe.begin(step)
+    step.rendezvous.before_send = probe.flush  # type: ignore[attr-defined]
+    try:
+        return planned.run_probed(feeds, step, probe)
+    finally:
+        probe.end()

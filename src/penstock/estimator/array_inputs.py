@@ -11,6 +11,7 @@ import numpy as np
 
 from penstock.data.dataset import Dataset
 from penstock.graph import dtypes
+from penstock.graph.graph import default_graph
 from penstock.graph.seeds import get_seed
 
 
@@ -58,6 +59,7 @@ def pandas_input_fn(x: Any, y: Any = None, batch_size: int = 128, num_epochs: in
     return input_fn
 
 
+_QUEUE_NODES = 17  # of TensorFlow's queue of rows, beside a placeholder per array: op seeds depend on their number
 _ARRAY, _TARGET = "__direct_np_input__", "__target_key__"  # keys of what has no name
 
 
@@ -104,7 +106,8 @@ def _batches(arrays: dict[str, np.ndarray], batch_size: int, epochs: int | None,
     def generate() -> Iterator[dict[str, np.ndarray]]:
         for places in _places(rows, batch_size, epochs, np.random.RandomState(seed) if shuffle else None):
             yield {key: array[places] for key, array in arrays.items()}
-    return next_batch(generate, arrays, batch_size if epochs is None else None)
+    with default_graph().counting_as(len(arrays) + _QUEUE_NODES):
+        return next_batch(generate, arrays, batch_size if epochs is None else None)
 
 
 def next_batch(generate: Callable[[], Iterator[dict[str, np.ndarray]]], examples: dict[str, np.ndarray], size: int | None) -> dict[str, Any]:

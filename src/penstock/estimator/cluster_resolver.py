@@ -31,7 +31,7 @@ class ClusterResolver:
         return _target(cluster.task_address(task_type, task_id), rpc_layer or self.rpc_layer)
 
     def num_accelerators(self, task_type: str | None = None, task_id: int | None = None, config_proto: Any = None) -> dict[str, int]:
-        """{kind of device: number}: CPUs are no accelerators."""
+        """{kind of device: number}: CPUs do not count."""
         return {}
 
 

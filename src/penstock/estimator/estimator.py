@@ -104,7 +104,7 @@ class Estimator:
 
     def _check_checkpoint(self) -> None:
         if not latest_checkpoint(self.model_dir):
-            raise ValueError(f"Couldn't find trained model at {self.model_dir}.")
+            raise ValueError(f"Could not find trained model in model_dir: {self.model_dir}.")
 
     # --- training ----------------------------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ def export_all(estimator: Any, export_dir_base: str, receiver_fns: dict[str, Cal
     path = checkpoint_path or estimator.latest_checkpoint()
     if not path:
         raise ValueError(f"Couldn't find trained model at {estimator.model_dir}.")
-    final = timestamped_folder(os.fspath(export_dir_base))
+    final = timestamped_folder(os.fsdecode(export_dir_base))
     temporary = os.path.join(os.path.dirname(final), f"temp-{os.path.basename(final)}")
     builder = SavedModelBuilder(temporary)
     modes = [mode for mode in (ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT) if receiver_fns.get(mode)]

@@ -46,7 +46,7 @@ def forward_features(estimator: Estimator, keys: Any = None, sparse_default_valu
 
     def model_fn(features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
         spec = estimator.model_fn(features, labels, mode, config)
-        forwarded = _forwarded(features, list(features) if keys is None else keys, spec.predictions, sparse_default_values or {})
+        forwarded = _forwarded_features(features, list(features) if keys is None else keys, spec.predictions, sparse_default_values or {})
         outputs = spec.export_outputs or {}
         for name in ("predict", "serving_default"):
             if isinstance(outputs.get(name), PredictOutput):
@@ -55,7 +55,7 @@ def forward_features(estimator: Estimator, keys: Any = None, sparse_default_valu
     return Estimator(model_fn, estimator.model_dir, estimator.config)
 
 
-def _forwarded(features: dict[str, Any], keys: Any, predictions: Any, defaults: dict[str, Any]) -> dict[str, Any]:
+def _forwarded_features(features: dict[str, Any], keys: Any, predictions: Any, defaults: dict[str, Any]) -> dict[str, Any]:
     """{key: feature} as tensors."""
     if not isinstance(predictions, dict):
         raise ValueError(f"Predictions should be a dict to be able to forward features. Given: {type(predictions)}")
@@ -72,7 +72,8 @@ def _forwarded(features: dict[str, Any], keys: Any, predictions: Any, defaults: 
             raise ValueError(f"Feature ({key}) is expected to be a `SparseTensor`.")
         if sparse and key not in defaults:
             raise ValueError(f"Feature ({key}) should be a Tensor. Please use `keys` argument of forward_features to filter unwanted features, or "
-                             f"add key to argument `sparse_default_values`. Type of features[{key}] is {type(features[key])}.")
+                             f"add key to argument `sparse_default_values`. Type of features[{key}] is {type(features[key])}. "
+                             f"(Forwarded feature {key} should be a Tensor.)")  # the wording of TensorFlow 1.4
         forwarded[key] = sparse_tensor_to_dense(features[key], default_value=defaults[key]) if sparse else to_tensor(features[key])
     return forwarded
 

@@ -55,7 +55,7 @@ def negation(f: Filter) -> Filter:
 
 
 def get_paths(base_dir: Any, parser: Callable[[Path], Path | None]) -> list[Path]:
-    """What is in a folder. ``parser`` returns the path with its number, or None for what is no export."""
+    """What is in a folder. ``parser`` returns the path with its number, or None for other files."""
     base = as_str_any(base_dir)
     parsed = (parser(Path(os.path.join(base, as_str_any(name).removesuffix("/")), None)) for name in gfile.ListDirectory(base))
     return sorted(path for path in parsed if path is not None)

@@ -103,17 +103,17 @@ class KMeansClustering(Estimator):
 
         super().__init__(model_fn, model_dir, config)
 
-    def _predicted(self, input_fn: Any, key: str) -> Iterator[Any]:
+    def _predict(self, input_fn: Any, key: str) -> Iterator[Any]:
         for result in self.predict(input_fn, predict_keys=[key]):
             yield result[key]
 
     def predict_cluster_index(self, input_fn: Any) -> Iterator[Any]:
         """The index of each point's cluster."""
-        return self._predicted(input_fn, self.CLUSTER_INDEX)
+        return self._predict(input_fn, self.CLUSTER_INDEX)
 
     def transform(self, input_fn: Any) -> Iterator[Any]:
         """The distances of each point from all clusters."""
-        return self._predicted(input_fn, self.ALL_DISTANCES)
+        return self._predict(input_fn, self.ALL_DISTANCES)
 
     def score(self, input_fn: Any) -> Any:
         """The sum of the distances of one batch."""

@@ -1,4 +1,4 @@
-"""What people see on a terminal: a bar while a model trains, and a line for each evaluation. Where stderr is no terminal, the log lines suffice."""
+"""What people see on a terminal: a bar while a model trains, and a line for each evaluation. Without a terminal, the log lines suffice."""
 from __future__ import annotations
 
 import logging as standard_logging

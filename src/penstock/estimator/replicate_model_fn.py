@@ -250,17 +250,17 @@ def _gather_metric_variables(count: int) -> Any:
 def _predict_spec(specs: list[EstimatorSpec], place: str) -> EstimatorSpec:
     with device(place):
         outputs = {name: _joined_output([spec.export_outputs[name] for spec in specs]) for name in specs[0].export_outputs or ()}
-        return specs[0]._replace(predictions=_joined([spec.predictions for spec in specs]), export_outputs=outputs)
+        return specs[0]._replace(predictions=_join([spec.predictions for spec in specs]), export_outputs=outputs)
 
 
-def _joined(predictions: list[dict[str, Any]]) -> dict[str, Any]:
+def _join(predictions: list[dict[str, Any]]) -> dict[str, Any]:
     return {name: concat([each[name] for each in predictions], axis=0, name=name) for name in predictions[0]}
 
 
 def _joined_output(outputs: list[Any]) -> Any:
     first = outputs[0]
     if isinstance(first, PredictOutput):
-        return PredictOutput(_joined([output.outputs for output in outputs]))
+        return PredictOutput(_join([output.outputs for output in outputs]))
     if isinstance(first, RegressionOutput):
         return RegressionOutput(concat([output.value for output in outputs], axis=0))
     scores = None if first.scores is None else concat([output.scores for output in outputs], axis=0)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tensorboard.compat.proto.config_pb2 import ConfigProto
 
-from penstock.estimator.tasks import Task, TaskType, task_from
+from penstock.estimator.tasks import Task, TaskType, task_from, worker_of
 from penstock.platform import logging
 from penstock.platform.inspection import fn_args
 from penstock.train.scaffold import USE_DEFAULT
@@ -81,7 +81,8 @@ class RunConfig(Task):
             train_distribute=train_distribute, device_fn=device_fn, protocol=protocol, eval_distribute=eval_distribute,
             experimental_distribute=experimental_distribute,
             experimental_max_worker_delay_secs=experimental_max_worker_delay_secs, session_creation_timeout_secs=session_creation_timeout_secs)
-        self._set(service=_checked_service(tf_config.get("service")), **vars(task_from(tf_config)))
+        task = task_from(tf_config) if train_distribute is None or train_distribute.extended.workers == 1 else worker_of(train_distribute)
+        self._set(service=_checked_service(tf_config.get("service")), **vars(task))
         if self.session_config is None and self.cluster_spec:
             self._set(session_config=_session_config(self.task_type, self.task_id))
 
@@ -129,12 +130,20 @@ def environment() -> dict[str, Any]:
     """What the TF_CONFIG variable says."""
     text = os.environ.get("TF_CONFIG") or "{}"
     try:
-        tf_config = json.loads(text)
+        tf_config: dict[str, Any] = json.loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"The TF_CONFIG environment variable must be JSON ({error}): {text}") from error
+    _check_object("TF_CONFIG", tf_config)
+    for name in ("cluster", "task"):
+        _check_object(f'"{name}" in TF_CONFIG', tf_config.get(name, {}))
     if tf_config:
         logging.info("TF_CONFIG environment variable: %s", tf_config)
-    return dict(tf_config)
+    return tf_config
+
+
+def _check_object(name: str, value: Any) -> None:
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} must be a JSON object ({{...}}), not {value!r}.")
 
 
 def _checked_service(service: Any) -> Any:

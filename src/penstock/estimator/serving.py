@@ -23,7 +23,7 @@ class ServingInputReceiver(_Receiver):
     """``tf.estimator.export.ServingInputReceiver``: features by name, and the tensors that a server feeds for them."""
 
     def __new__(cls, features: Any, receiver_tensors: Any, receiver_tensors_alternatives: Any = None) -> ServingInputReceiver:
-        """Checks the tensors; a single one is called "feature" or "receiver_tensor"."""
+        """Checks the tensors; a single one is called "feature", or "input" in the signature."""
         if features is None:
             raise ValueError("features must be defined.")
         named = features if isinstance(features, dict) else {"feature": features}
@@ -51,9 +51,9 @@ class SupervisedInputReceiver(NamedTuple):
     receiver_tensors: dict[str, Any]
 
 
-def _check(what: str, name: Any, tensor: Any) -> None:
-    if not isinstance(name, (str, int)):
-        raise ValueError(f"{what} keys must be strings: {name}.")
+def _check(what: str, name: Any, tensor: Any, keys: tuple[type, ...] = (str, int)) -> None:
+    if not isinstance(name, keys):
+        raise ValueError(f"{what} keys must be strings{' or ints' if int in keys else ''}: {name}.")
     if not isinstance(tensor, (Tensor, SparseTensor)):
         raise ValueError(f"{what} {name} must be a Tensor or SparseTensor.")
 
@@ -61,9 +61,9 @@ def _check(what: str, name: Any, tensor: Any) -> None:
 def _checked_receivers(tensors: Any) -> dict[str, Any]:
     if tensors is None:
         raise ValueError("receiver_tensors must be defined.")
-    named = tensors if isinstance(tensors, dict) else {"receiver_tensor": tensors}
+    named = tensors if isinstance(tensors, dict) else {"input": tensors}
     for name, tensor in named.items():
-        _check("receiver_tensor", name, tensor)
+        _check("receiver_tensor", name, tensor, keys=(str,))
     return named
 
 

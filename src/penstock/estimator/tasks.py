@@ -54,13 +54,27 @@ def task_from(tf_config: dict[str, Any]) -> Task:
                 sizes.get(TaskType.WORKER, 0) + sizes[chief], _global_id(sizes, job, index, chief))
 
 
+def worker_of(strategy: Any) -> Task:
+    """The task of a worker whose strategy keeps it in step with others: the first one is the chief, whatever its job."""
+    own = strategy.extended
+    return Task(own.cluster, own.job, own.index, own.should_checkpoint, own.target, "", 0, own.workers, own.worker)
+
+
 def _local_task(tf_config: dict[str, Any]) -> Task:
     task = tf_config.get("task", {})
     if task.get("type", TaskType.WORKER) != TaskType.WORKER:
         raise ValueError('If "cluster" is not set in TF_CONFIG, task type must be WORKER.')
-    if int(task.get("index", 0)) != 0:
+    if _index_of(task) != 0:
         raise ValueError('If "cluster" is not set in TF_CONFIG, task index must be 0.')
     return Task(ClusterSpec({}), TaskType.WORKER, 0, True, tf_config.get("session_master", ""), tf_config.get("eval_session_master", ""), 0, 1, 0)
+
+
+def _index_of(task: dict[str, Any]) -> int:
+    """The index of a task, which may be written as a string."""
+    try:
+        return int(task.get("index", 0))
+    except (TypeError, ValueError):
+        raise ValueError(f"The index of the task {task.get('type')!r} in TF_CONFIG must be a number: {task['index']!r}") from None
 
 
 def _checked_task(cluster: ClusterSpec, task: dict[str, Any], chief: str) -> tuple[str, int]:
@@ -68,14 +82,14 @@ def _checked_task(cluster: ClusterSpec, task: dict[str, Any], chief: str) -> tup
         raise ValueError(f'If "cluster" is set in TF_CONFIG, it must have one "{chief}" node.')
     if len(cluster.job_tasks(chief)) > 1:
         raise ValueError(f'The "cluster" in TF_CONFIG must have only one "{chief}" node.')
-    job, index = task.get("type"), task.get("index")
+    job = task.get("type")
     if not job:
         raise ValueError('If "cluster" is set in TF_CONFIG, task type must be set.')
-    if index is None:
-        raise ValueError('If "cluster" is set in TF_CONFIG, task index must be set.')
-    index = int(index)
+    if task.get("index") is None:
+        raise ValueError(f'If "cluster" is set in TF_CONFIG, task index must be set. That of the {job} is missing.')
+    index = _index_of(task)
     if index < 0:
-        raise ValueError("Task index must be non-negative number.")
+        raise ValueError(f"Task index must be non-negative number. That of the {job} in TF_CONFIG is {index}.")
     _check_addresses(cluster)
     if job == TaskType.EVALUATOR:
         return job, index

@@ -20,6 +20,7 @@ from penstock.estimator.tasks import TaskType
 from penstock.estimator.train_eval_specs import EvalSpec, TrainSpec
 from penstock.platform import logging
 from penstock.train.session_run_hook import SessionRunHook
+from penstock.train.strategies import Strategy
 
 _STAGGER, _LONGEST_DELAY = 5, 60  # seconds: worker n starts 5 (n + 1) s after the chief, but never later than this
 
@@ -111,8 +112,10 @@ class TrainingExecutor:
 
     def _train_in_cluster(self, listeners: list[Any] | None = None) -> None:
         config = self.estimator.config
-        server = None if _runs_at_google() or _is_alone(config) else started_server(config)
-        if config.task_type == TaskType.WORKER:
+        strategy = config.train_distribute
+        in_step = isinstance(strategy, Strategy) and strategy.extended.workers > 1  # then the strategy has its server
+        server = None if in_step or _runs_at_google() or _is_alone(config) else started_server(config)
+        if config.task_type == TaskType.WORKER and not in_step:
             longest = config.experimental_max_worker_delay_secs
             delay = min(_LONGEST_DELAY if longest is None else longest, _STAGGER * (config.task_id + 1))
             if delay > 0:

@@ -55,7 +55,7 @@ def runs_in_blocks(node: Node) -> bool:
     return any(size is None or size * _WIDEST >= LARGE for size in sizes)
 
 
-def unshared(values: Sequence[Any], positions: Sequence[int]) -> list[np.ndarray]:
+def unshared_arrays(values: Sequence[Any], positions: Sequence[int]) -> list[np.ndarray]:
     """The large arrays at these positions of a list, or a tuple, that alone holds them: they are neither in use nor a part of something that is."""
     return [values[position] for position in positions if sys.getrefcount(values[position]) <= _SOLE_HOLDER and _is_own(values[position])]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.execute.blocks import in_blocks, runs_in_blocks
-from penstock.execute.recheck import checked, result_checked
+from penstock.execute.recheck import kernel_with_check, result_checked
 from penstock.program.devices import Device, DeviceKind
 from penstock.program.ir import Node, RegionBody, carries_reference
 from penstock.state.resources import Ref
@@ -31,7 +31,7 @@ class Cpu(DeviceKind):
         kernel = in_blocks(node, node.definition.bind(node, context))
         if not node.definition.__module__.startswith("penstock."):
             kernel = result_checked(node, kernel)  # ours are held to their word by the tests, users' here
-        kernel = checked(node, kernel)
+        kernel = kernel_with_check(node, kernel)
         return _borrowing(kernel) if node.definition.borrows and any(map(carries_reference, node.inputs)) else kernel
 
     def region(self, body: RegionBody, environment: Any, interpret: Any) -> Any:

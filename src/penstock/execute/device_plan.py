@@ -70,7 +70,7 @@ class DevicePlan:
         self._make_rows(constants)
 
     def _make_rows(self, without: Collection[int] = ()) -> None:
-        columns = zip(self.kernels, map(_picks, self.inputs), self.references, self.outputs, self.frees, self.spares)
+        columns = zip(self.kernels, map(picks, self.inputs), self.references, self.outputs, self.frees, self.spares)
         self.rows = [(index, *row) for index, row in enumerate(columns) if index not in without]
 
     def replace_kernels(self, kernels: Sequence[Kernel]) -> None:
@@ -113,7 +113,7 @@ class DevicePlan:
             self.uses[slot] += 1  # the caller
 
 
-def _picks(slots: tuple[Slot, ...]) -> Callable[[list[Any]], Sequence[Any]]:
+def picks(slots: tuple[Slot, ...]) -> Callable[[list[Any]], Sequence[Any]]:
     """A function that takes the values of some slots: the quickest one."""
     if len(slots) > 1:
         return operator.itemgetter(*slots)

@@ -14,7 +14,7 @@ from typing import Any
 
 from penstock import errors
 from penstock.errors import OpError
-from penstock.execute.blocks import unshared
+from penstock.execute.blocks import unshared_arrays
 from penstock.execute.device_plan import DevicePlan
 from penstock.execute.failures import describe, out_of_time, waiting_at
 from penstock.execute.step import GRACE, Step, working_for
@@ -38,7 +38,7 @@ def run_in_order(part: DevicePlan, slots: list[Any]) -> None:
                 values = list(values)
                 for position in references:
                     values[position] = values[position].read()
-            result = kernel(*values, spare=unshared(values, spares)) if spares else kernel(*values)
+            result = kernel(*values, spare=unshared_arrays(values, spares)) if spares else kernel(*values)
             if type(targets) is int:
                 slots[targets] = result
             elif targets:

@@ -24,6 +24,7 @@ from penstock.execute.environment import Environment
 from penstock.execute.failures import describe, out_of_time, waiting_at
 from penstock.execute.kernels import kernel_of, references_of
 from penstock.execute.plan import PackedPlan, Wrap, in_step_of_its_own, read_reference
+from penstock.execute.probe import Frames, Probed
 from penstock.execute.step import GRACE, Step, working_for
 from penstock.execute.threads import POOL
 from penstock.execute.trace import Recorder
@@ -69,7 +70,7 @@ class FramePlan:
 
     def call(self, arguments: list[Any], step: Step, record: Recorder | None = None) -> list[Any]:
         """The outputs of a function."""
-        return in_step_of_its_own(step, lambda inner: self._run(arguments, inner, record))
+        return in_step_of_its_own(step, lambda inner: self._run(arguments, inner, record), record)
 
     def _run(self, feeds: list[Any], step: Step, record: Recorder | None) -> list[Any]:
         with working_for(step):
@@ -112,6 +113,7 @@ class FrameRun:
 
     def __init__(self, plan: FramePlan, step: Step, record: Recorder | None = None) -> None:
         self.plan, self.step, self.record = plan, step, record
+        self._probed = record if isinstance(record, Probed) else None
         self.under_way: dict[tuple[_Frame, int, Node], list[Any]] = {}  # nodes that wait, and their inputs
         self.arrived: queue.SimpleQueue[tuple[tuple[_Frame, int, Node] | None, Any, OpError | None]] = queue.SimpleQueue()
         self.root = _Frame("", None, 0)
@@ -173,6 +175,8 @@ class FrameRun:
         kind = node.definition.control_flow
         inputs = state.inputs.pop(node, [])
         dead = node in state.dead and kind != "trigger"
+        if kind in _WITHOUT_CALL and self._probed is not None and not dead:
+            inputs = self._values_after_probe(frame, number, node, inputs)
         if kind == "enter":
             self._enter(frame, number, node, DEAD if dead else inputs[0])
         elif kind == "exit":
@@ -197,7 +201,7 @@ class FrameRun:
             place = self._waits_at(frame, number, node, inputs)
             POOL.submit(lambda: self._call_elsewhere(place, list(inputs)))
         else:
-            self._deliver(frame, number, node, self._call(node, inputs))
+            self._deliver(frame, number, node, self._call(frame, number, node, inputs))
 
     def _waits_at(self, frame: _Frame, number: int, node: Node, inputs: list[Any]) -> tuple[_Frame, int, Node]:
         frame.active += 1
@@ -207,11 +211,11 @@ class FrameRun:
     def _call_elsewhere(self, place: tuple[_Frame, int, Node], inputs: list[Any]) -> None:
         with working_for(self.step):
             try:
-                self.arrived.put((place, self._call(place[2], inputs), None))
+                self.arrived.put((place, self._call(*place, inputs), None))
             except OpError as error:
                 self.arrived.put((place, None, error))
 
-    def _call(self, node: Node, inputs: list[Any]) -> list[Any]:
+    def _call(self, frame: _Frame, number: int, node: Node, inputs: list[Any]) -> list[Any]:
         try:
             for position in self.plan.references[node]:
                 inputs[position] = inputs[position].read()
@@ -221,11 +225,19 @@ class FrameRun:
             raise describe(error, node, inputs)  # noqa: B904 (it sets the cause)
         if node.definition.control_flow == "switch":
             data, taken = result
-            return [DEAD, data] if taken else [data, DEAD]
-        outputs = [result] if len(node.output_dtypes) == 1 else list(result or ())
-        if self.record is not None:
-            outputs = self.record(node.device, node, start, time.perf_counter_ns(), outputs) or outputs
+            outputs = [DEAD, data] if taken else [data, DEAD]
+        else:
+            outputs = [result] if len(node.output_dtypes) == 1 else list(result or ())
+        if self._probed is not None:
+            outputs = self._values_after_probe(frame, number, node, outputs)
+        elif self.record is not None and node.definition.control_flow != "switch":
+            self.record(node.device, node, start, time.perf_counter_ns(), outputs)
         return outputs
+
+    def _values_after_probe(self, frame: _Frame, number: int, node: Node, outputs: list[Any]) -> list[Any]:
+        """Tells a probe of a node, and in which iterations of which loops it ran; returns what to go on with."""
+        assert self._probed is not None
+        return self._probed.within(_iterations(frame, number))(node.device, node, 0, 0, outputs) or outputs
 
     def _receive(self) -> None:
         """Waits for a value from another task or thread, for as long as the step has time."""
@@ -361,6 +373,11 @@ def _key(frame: _Frame, number: int, node: Node) -> str:
     """The key under which a Send and a Recv meet in one iteration."""
     key = rendezvous_key(node.attrs)
     return f"{key};{frame.path};{number}" if frame.parent is not None else key
+
+
+def _iterations(frame: _Frame, number: int) -> Frames:
+    """The loops that a node runs in, from the outside to the inside, and their iterations."""
+    return () if frame.parent is None else (*_iterations(frame.parent, frame.parent_iteration), (frame.name, number))
 
 
 def _value_of(reference: Any, node: Node) -> Any:

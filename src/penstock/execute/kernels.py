@@ -41,7 +41,7 @@ class KernelContext:
         """The step that this thread works for."""
         return running.step
 
-    def kept(self, shared: Any) -> Resources:
+    def resources_for(self, shared: Any) -> Resources:
         """Where a resource is kept: with the task if it is shared, by a name that the user gave, otherwise with the session."""
         return self.resources if shared else self._environment.private
 

@@ -17,6 +17,7 @@ from penstock.execute.device_plan import RegionKernel
 from penstock.execute.environment import Environment
 from penstock.execute.frames import FramePlan
 from penstock.execute.plan import PackedPlan, Plan
+from penstock.execute.probe import Probe, Probed
 from penstock.execute.region import draws_many
 from penstock.execute.step import Step, count_kernels, kernels_in_functions, works_alone
 from penstock.execute.trace import Trace, fill_partition_graphs
@@ -80,8 +81,7 @@ class Pipeline(Stages):
         known = self._probed.get(key)
         if known is None or known[0] != function._mutations:
             known = self._probed[key] = (function._mutations, self._function_plan(function, device, environment, native=False)[1])
-        with step.probe.inside(function.name):
-            return known[1].call(arguments, step, step.probe)
+        return known[1].call(arguments, step, step.probe.inside(function.name))
 
     def _call_later(self, function: FuncGraph, device: str, arguments: list[Any], step: Step) -> list[Any]:
         """Runs a function of a dataset."""
@@ -89,7 +89,7 @@ class Pipeline(Stages):
 
     def _function_plan(self, function: FuncGraph, device: str, environment: Environment, native: bool = True) -> tuple[int, Plan]:
         """How many kernels run in a call of a function, and its plan."""
-        program = self.prune(function.outputs, (), function.inputs)
+        program = self.prune(function.outputs, function.effects, function.inputs)
         kernels = sum(bool(node.inputs) for node in program.nodes)
         plan = self.pack(self.place(program, environment.devices, preferred=device), native, caller=device, environment=environment)
         for region in _regions(plan):
@@ -183,6 +183,11 @@ class PlannedStep:
         if partition_graphs:
             fill_partition_graphs(plan.node_lists, metadata)
         return values, metadata
+
+    def run_probed(self, feeds: list[Any], step: Step, probe: Probe) -> list[Any]:
+        """The fetched values; the step runs node by node, and ``probe`` is told of each."""
+        step.probe = Probed(probe)
+        return self.plan(traced=True).run(feeds, step, step.probe)
 
     def _run_early(self, plan: Plan, feeds: list[Any], step: Step) -> list[Any]:
         """A run by the first plan, or the first by the final one: counts what happens in loops."""

@@ -11,15 +11,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from penstock.errors import CancelledError, KernelError, OpError
-from penstock.execute.device_plan import DevicePlan, Slot
+from penstock.execute.device_plan import DevicePlan, Slot, picks
 from penstock.execute.driven import DrivenRun
 from penstock.execute.environment import Environment
 from penstock.execute.executor import DeviceRun, run_in_order, run_together
 from penstock.execute.failures import describe
 from penstock.execute.regions import Regioned, with_regions
 from penstock.execute.report import Described
-from penstock.execute.step import Step, begin_work, end_work
+from penstock.execute.step import Step, working_for
 from penstock.execute.trace import Recorder
+from penstock.graph.dtypes import resource
 from penstock.program.devices import Kernel, kind_of
 from penstock.program.ir import Edge, Node, blocks
 from penstock.program.partition import PartitionedProgram
@@ -50,7 +51,7 @@ class Plan(Protocol):
         """The plan itself, if it can run without a thread of its own (``driven.py``)."""
 
 
-_PLAIN = frozenset((np.ndarray, np.float32, np.float64, np.int32, np.int64, np.bool_, type(None)))  # types of values that are no references
+_PLAIN = frozenset((np.ndarray, np.float32, np.float64, np.int32, np.int64, np.bool_, type(None)))  # types of values other than references
 
 
 class PackedPlan:
@@ -80,6 +81,8 @@ class PackedPlan:
         self._waits_once = len(self.device_plans) <= 1 and in_a_row  # nothing could go on meanwhile
         self.in_order = self._waits_once and all(node.definition.cancellable for node in waits)  # in the caller's thread
         self._alone = self.device_plans[0] if self.in_order and self.device_plans else None
+        self._pick = picks(tuple(slot for _, slot, _ in self._fetch_places))  # of the slots of the only device
+        self._stepless = not any(_asks_for_more(node, node in program.args) for part in parts for node in part.nodes)
 
     @property
     def drivable(self) -> PackedPlan | None:
@@ -92,16 +95,16 @@ class PackedPlan:
             slots = self._slots(feeds)
             run_together([DeviceRun(part, values, step, record) for part, values in zip(self.device_plans, slots)], step)
             return self.fetched(slots)
-        values = self._alone.start.copy()  # from here on for small steps: what ``_slots`` and ``fetched`` do, without their calls
+        values = self._alone.start.copy()  # from here on for small steps: ``_slots``, ``working_for`` and ``fetched`` without their calls
         for feed, slot in self._feed_places[0]:
             values[slot] = feeds[feed]
-        outer, token = begin_work(step)
-        try:
-            run_in_order(self._alone, values)
-        finally:
-            end_work(outer, token)
-        results = [values[slot] for _, slot, _ in self._fetch_places]
-        return results if _PLAIN.issuperset(map(type, results)) else self._read(results)
+        if self._stepless:
+            step.quiet.run(run_in_order, self._alone, values)
+        else:
+            with working_for(step):
+                run_in_order(self._alone, values)
+        results = [*self._pick(values)]
+        return results if self._stepless or _PLAIN.issuperset(map(type, results)) else self._read(results)
 
     def call(self, arguments: list[Any], step: Step, record: Recorder | None = None) -> list[Any]:
         """The outputs of a function."""
@@ -111,7 +114,7 @@ class PackedPlan:
                 run_in_order(part, values)
         else:
             in_step_of_its_own(step, lambda inner: run_together([DeviceRun(part, values, inner, record)
-                                                                 for part, values in zip(self.device_plans, slots)], inner))
+                                                                 for part, values in zip(self.device_plans, slots)], inner), record)
         return [slots[part][slot] for part, slot, _ in self._fetch_places]
 
     def drive(self, feeds: list[Any], step: Step, done: Callable[[OpError | None], None]) -> DrivenRun:
@@ -156,14 +159,24 @@ def read_reference(reference: Ref, node: Node) -> Any:
         raise describe(error, node, []) from None
 
 
-def in_step_of_its_own(step: Step, run: Callable[[Step], Any]) -> Any:
-    """Runs a function in a step inside ``step``, which ends when that is cancelled."""
+def in_step_of_its_own(step: Step, run: Callable[[Step], Any], record: Recorder | None = None) -> Any:
+    """Runs a function in a step inside ``step``, which ends when that is cancelled; ``record``, if there is one, is told of what it calls."""
     inner = Step(parent=step)
+    if record is not None:
+        inner.probe = record
     unregister = step.on_cancel(lambda: inner.cancel(step.cancelled or CancelledError(None, None, "the step was cancelled")))
     try:
         return run(inner)
     finally:
         unregister()
+
+
+def _asks_for_more(node: Node, is_fed: bool) -> bool:
+    """Has a node to do with more than its inputs and attributes: with its step, with something that outlives it, or with what users' code sees?"""
+    definition = node.definition
+    if any(dtype.is_ref or dtype is resource for dtype in node.output_dtypes):
+        return True
+    return not is_fed and (definition.kernel is None or definition.needs_context or not definition.__module__.startswith("penstock."))
 
 
 def _waits_behind(nodes: Iterable[Node]) -> dict[Node, int]:

@@ -1,7 +1,8 @@
 """What was unknown while the graph was built is checked when it is known: the op's shape function is asked again, with the real inputs.
 
 So kernels need not repeat the checks of their shape functions, a wrong shape is an error instead of a wrong result, and the message
-(``Dimensions must be equal, but are 2 and 3``) is the one that the user would have got earlier, had the shapes been known.
+(``Dimensions must be equal, but are 2 and 3``) is the one that the user would have got earlier, had the shapes been known. Where TensorFlow's kernels
+have words of their own for it, which programs and people look for (``Incompatible shapes: [2] vs. [3]``), it is these.
 """
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.errors import invalid_argument
+from penstock.errors import KernelError, invalid_argument
 from penstock.graph.dtypes import DType
 from penstock.graph.graph import Graph, Tensor
 from penstock.graph.shape import TensorShape
@@ -24,7 +25,7 @@ _MOST_SHAPES = 1024  # that are remembered for a node
 _MOST_ELEMENTS = 1024  # of a shape, of axes, of indices: of what shape functions look at
 
 
-def checked(node: Node, kernel: Kernel) -> Kernel:
+def kernel_with_check(node: Node, kernel: Kernel) -> Kernel:
     """The kernel, behind a check of its inputs' shapes where they were not known before. Shapes that passed are not checked again: a step on rows
     of a table has other shapes each time, but not many."""
     if not _is_open(node):
@@ -36,7 +37,7 @@ def checked(node: Node, kernel: Kernel) -> Kernel:
         if shapes not in passed:
             problem = complaint(node, list(inputs))
             if problem is not None:
-                raise invalid_argument(problem)
+                raise _own_complaint(node, kernel, inputs, options) or invalid_argument(problem)
             if len(passed) >= _MOST_SHAPES:
                 passed.clear()
             passed.add(shapes)
@@ -45,14 +46,33 @@ def checked(node: Node, kernel: Kernel) -> Kernel:
     return check_and_run
 
 
+def _own_complaint(node: Node, kernel: Kernel, inputs: tuple[Any, ...], options: dict[str, Any]) -> KernelError | None:
+    """What the kernel itself has to say about inputs of wrong shapes; None if it has no words for it. One with effects is not asked."""
+    if node.definition.stateful:
+        return None
+    try:
+        kernel(*inputs, **options)
+    except KernelError as error:
+        return error
+    except (ValueError, TypeError, IndexError, ArithmeticError):  # NumPy's own words
+        return None
+    return None
+
+
 def _is_open(node: Node) -> bool:
     """True if the shape function knew too little to reject what does not fit: some of several inputs, or one that is not taken as it is.
 
     It is not asked about inputs that the compiler has added.
     """
-    if node.origin is None or not node.inputs or node.generators or (node.definition.elementwise and len(node.inputs) < 2):
+    if node.origin is None or not node.inputs or node.generators:
+        return False
+    if node.definition.elementwise and len(node.inputs) < 2 and _shape_of(node.origin.outputs) == _shape_of(node.origin.inputs):
         return False
     return any(not tensor.shape.is_fully_defined() for tensor in node.origin.inputs)
+
+
+def _shape_of(tensors: Any) -> Any:
+    return tensors[0].shape.extents
 
 
 def complaint(node: Node, inputs: list[Any]) -> str | None:
@@ -62,9 +82,22 @@ def complaint(node: Node, inputs: list[Any]) -> str | None:
             tensors = tuple(_stand_in(graph, edge, value) for edge, value in zip(node.inputs, inputs))
             node.definition.add_node(graph, node.name, tensors, node.attrs)
     except ValueError as error:
-        return str(error)
+        return _not_broadcast(node, inputs) or str(error)
     except LookupError:  # a shape function that stumbles over values which the kernel has to judge
         return None
+    return None
+
+
+def _not_broadcast(node: Node, inputs: list[Any]) -> str | None:
+    """The words for two shapes that do not broadcast, if that is what is wrong."""
+    if not node.definition.broadcasts_inputs or len(inputs) != 2:
+        return None
+    shapes = [getattr(value, "shape", ()) for value in inputs]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        one, other = ("[" + ",".join(map(str, shape)) + "]" for shape in shapes)
+        return f"Incompatible shapes: {one} vs. {other}"
     return None
 
 

@@ -2,26 +2,24 @@
 
 When native code takes over is settled by counting what NumPy does, not by the clock (``native/table/patience.py``): a program gives the same bits
 whenever it runs.
-A region that turns out to hold a node which cannot be native is cut around it: it then runs as smaller regions with that node between them.
+A region that turns out to hold a node which cannot be native is cut around it (``cut_region.py``).
 """
 from __future__ import annotations
 
 import contextlib
-import logging
 import math
 import operator
-import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from penstock.errors import KernelError, invalid_argument
-from penstock.execute.device_plan import RegionKernel
+from penstock.execute.cut_region import MOST, CutRegion, Interpret
 from penstock.execute.environment import Environment
 from penstock.execute.kernels import kernel_of
-from penstock.execute.report import KernelReport, PlanReport, Stopwatch, watch
+from penstock.execute.report import KernelReport, PlanReport, watch
 from penstock.execute.results import LARGE, RESULTS
 from penstock.execute.step import kernels_in_functions, works_alone
 from penstock.graph import dtypes
@@ -29,38 +27,20 @@ from penstock.native.calls import Unsupported
 from penstock.native.config import config
 from penstock.native.emitter import Emitter
 from penstock.native.items import Value
-from penstock.native.machine import defects
 from penstock.native.machine.background import background
 from penstock.native.machine.stacks import has_small_stack
 from penstock.native.regions.eligibility import why_not_native
-from penstock.native.specialise.fallback import Fallback
 from penstock.native.specialise.specialisation import Specialisation
 from penstock.native.table.instance import Failure
 from penstock.native.table.patience import IN_FUNCTIONS, Patience
 from penstock.program.failure import InnerFailure
 from penstock.program.ir import Node, RegionBody
 
-_log = logging.getLogger(__name__)
-_MOST = 32  # specialisations that a region keeps
 _MANY = 1 << 20  # random numbers: NumPy draws them in 0.1 to 0.2 s
-Made = TypeVar("Made")
 _RELIED_ON = operator.attrgetter("__class__", "dtype", "shape", "strides")  # of an array: what native code takes for granted
 
 
 empty = np.empty  # makes the arrays for outputs
-
-
-class Interpreted(Protocol):
-    """The nodes of a region behind their own kernels: see ``regions.Interpretation``."""
-
-    regions: dict[Node, RegionKernel]
-    watched: list[Stopwatch]
-
-    def run(self, inputs: Sequence[Any]) -> list[Any]:
-        """The outputs."""
-
-
-Interpret = Callable[[RegionBody, Environment, Collection[str]], Interpreted]
 
 
 def draws_many(nodes: Iterable[Node]) -> bool:
@@ -69,25 +49,21 @@ def draws_many(nodes: Iterable[Node]) -> bool:
     return sum(op.outputs[0].shape.num_elements() or 0 for op in drawing) >= _MANY
 
 
-class RegionRun:
+class RegionRun(CutRegion["_Ready"]):
     """A region of one plan."""
 
+    runner = "NumPy"
+
     def __init__(self, body: RegionBody, environment: Environment, interpret: Interpret) -> None:
-        self.body, self._environment, self._interpret = body, environment, interpret
-        types = [node.attrs["T"] for node in body.args]
-        self._refs = [position for position, dtype in enumerate(types) if dtype.is_ref or dtype is dtypes.resource]
-        self._ready: dict[Any, _Ready] = {}
+        super().__init__(body, environment, interpret)
         self._last: _Ready | None = None  # shapes seldom change
         self._seen: dict[Any, int] = {}  # runs, by signature, before there was code for it
-        self._lock = threading.Lock()
-        self._interpretation: Interpreted | None = None  # the nodes for NumPy
         self._unready = 0, 0.0  # runs, and their seconds, before native code took over
         self._earlier = False  # has the step run before there were regions?
         self._looped: int | None = None  # how many kernels loops ran when NumPy last ran it; None: not yet
         self._longer = 1  # times the usual patience
         self._mismatch = ""  # what came in that native code cannot take
         self._begins = False  # does it give variables their first values, which are many?
-        self.fallbacks: dict[str, str] = {}  # names of nodes that NumPy runs, and why
 
     def run(self, *inputs: Any) -> list[Any]:
         """The outputs."""
@@ -143,21 +119,13 @@ class RegionRun:
 
     def describe(self) -> PlanReport:
         """What its native code did while it was watched, for all shapes; and which nodes have none."""
-        inside = self._interpretation
-        alone = [each for each in inside.watched if each.calls and each.node not in inside.regions] if inside is not None else []
-        fallbacks = self._fallback_rows([each.node for each in alone])
-        kernels = [each.report(each.calls) for each in alone]
-        reports = [ready.describe() for ready in self._ready.values() if ready.runs]
-        if inside is not None:
-            reports += [region.describe() for region in inside.regions.values()]
-        fallbacks += [each for report in reports for each in report.fallbacks]
-        kernels += [kernel for report in reports for kernel in report.kernels]
-        runs = max((report.runs for report in reports), default=0)
-        switches = [f"{self.body.nodes[-1].name}: {ready.switched}" for ready in self._ready.values() if ready.switched]
-        switches += [each for report in reports for each in report.switches]
+        compiled = [ready for ready in self._ready.values() if ready.compiled]
+        fallbacks = self._fallback_rows([each.node for each in self._alone()])
+        report = self._report([*(ready.describe() for ready in compiled), *self._nested()], fallbacks)
+        report.switches[:0] = [f"{self.body.nodes[-1].name}: {ready.switched}" for ready in self._ready.values() if ready.switched]
         if self._unready[0]:
-            kernels.append(self._by_numpy(runs))
-        return PlanReport(kernels, sum(report.arena_bytes for report in reports), fallbacks, runs=runs, switches=switches)
+            report.kernels.append(self._by_numpy(report.runs))
+        return report
 
     def _by_numpy(self, native_runs: int) -> KernelReport:
         """The runs before native code took over, as one kernel."""
@@ -196,7 +164,7 @@ class RegionRun:
 
     def _comes_often(self, signature: Any) -> bool:
         """Is code for these shapes worth the effort? The more shapes there are, the more often one has to come."""
-        if len(self._seen) > 4 * _MOST:
+        if len(self._seen) > 4 * MOST:
             return False
         seen = self._seen[signature] = self._seen.get(signature, 0) + 1
         return seen == len(self._seen)
@@ -208,33 +176,10 @@ class RegionRun:
         made = self._attempt(lambda: Specialisation(body.nodes, body.args, body.outputs, shapes, Emitter(threads, epilogues)))
         if made is None:
             return None
-        if len(self._ready) >= _MOST:
-            self._ready.pop(next(iter(self._ready)))
-        ready = self._ready[signature] = _Ready(made, signature, self._refs, self._longer)
+        ready = self._keep(signature, _Ready(made, signature, self._refs, self._longer))
         if self._earlier and len(self._ready) == 1:  # the run before had these shapes, as far as is known
             ready.patience.count(self._looped)
         return ready
-
-    def _attempt(self, make: Callable[[], Made]) -> Made | None:
-        """What the compiler makes; None if it refuses: then NumPy runs what it named."""
-        try:
-            return make()
-        except Fallback as why:
-            self._cut(why.node.name, why.reason)
-        except Unsupported as why:
-            self._cut(self.body.nodes[-1].name, str(why))
-        except Exception as error:  # a bug of the compiler must cost speed, not the user's program
-            defects.report(error)
-            if config.strict:
-                raise
-            self.fallbacks.update(dict.fromkeys((node.name for node in self.body.nodes), repr(error)))
-            self._interpretation = None
-        return None
-
-    def _cut(self, name: str, reason: str) -> None:
-        _log.info("NumPy runs %s: %s", name, reason)
-        self.fallbacks[name] = reason
-        self._interpretation = None
 
     # --- NumPy ---------------------------------------------------------------------------------------------------------------------------
 
@@ -244,18 +189,12 @@ class RegionRun:
         names = {node.name for node in self.body.nodes if node.definition.updates and node.definition.allows_uninitialized}
         return self._interpret(self.body, self._environment, names).run(inputs)
 
-    def _by_nodes(self, inputs: Sequence[Any]) -> list[Any]:
-        inside = self._interpretation
-        if inside is None:
-            inside = self._interpretation = self._interpret(self.body, self._environment, self.fallbacks)
-        return inside.run(inputs)
-
 
 class _Ready:
     """Native code for one signature, which takes over when NumPy has done its share."""
 
     def __init__(self, made: Specialisation, signature: Any, refs: Sequence[int], longer: int) -> None:
-        self._made, self._table = made, made.table
+        self._made, self._table, self.arena_bytes = made, made.table, made.table.arena_bytes
         self._fresh, self._results, self._updated = made.fresh, made.results, made.updated
         self._plain = made.results == [("output", position) for position in range(len(made.fresh))]  # are the outputs just what is written?
         self._large = any(math.prod(shape) * dtype.itemsize >= LARGE for shape, dtype in made.fresh)
@@ -378,8 +317,8 @@ class _Ready:
         """What its calls cost on average."""
         calls, runs = self._table.calls, max(self.runs, 1)
         kernels = [KernelReport(call.label, tuple(dict.fromkeys(item.node.name for item in call.nodes)), seconds / runs, call.flops, call.traffic)
-                   for call, seconds in zip(calls, self.seconds) if call.code is not None]
-        return PlanReport(kernels, self._table.arena_bytes, runs=self.runs)
+                   for call, seconds in zip(calls, self.seconds) if self.runs and call.code is not None]
+        return PlanReport(kernels, self.arena_bytes, runs=self.runs)
 
     def _fail(self, failure: Failure, inputs: Sequence[Any], environment: Environment) -> None:
         """Has the node's own kernel say what is wrong with its inputs; if several nodes are one kernel, the first that finds something wrong."""

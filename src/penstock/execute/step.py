@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextvars
+import functools
 import os
 import threading
 import time
@@ -14,7 +15,16 @@ from penstock.errors import OpError
 from penstock.execute.rendezvous import Rendezvous
 
 GRACE = 1.0  # seconds that a cancelled step waits for kernels which are still under way
-running = threading.local()  # ``running.step``: the step that this thread works for; ``running.kernels``: see ``kernels_in_functions``
+
+
+class _Running(threading.local):
+    """What a thread is at: the step that it works for, and how many kernels have run in it inside functions."""
+
+    step: Any = None  # Step | None
+    kernels = 0
+
+
+running = _Running()
 
 
 class Step:
@@ -23,27 +33,34 @@ class Step:
     Cancellation happens once: ``cancel`` keeps the first error and calls all who registered, who then stop waiting.
     ``alone``: no other thread may be calling the same functions at the same time.
     Small steps take microseconds, so what only some steps need (a rendezvous, callbacks) is made when it is asked for; one lock serves all steps.
+    A step that is still ``pristine`` when it has ended (it met no other task and was not cancelled) can stand for the next one.
     """
 
     _lock = threading.Lock()
     deadline: float | None = None
     timeout_ms = 0
     alone = True
-    probe: Any = None  # who is told of the nodes of functions that the step calls (``trace.Probe``)
+    probe: Any = None  # who is told of the nodes of functions that the step calls (``probe.Probed``)
     cancelled: OpError | None = None
+    pristine = True
     _rendezvous: Rendezvous | None = None
     _callbacks: dict[int, Callable[[], None]] | None = None
     _next = 0
 
     def __init__(self, timeout_ms: int = 0, parent: Step | None = None, alone: bool = True) -> None:
         if timeout_ms > 0:
-            self.deadline, self.timeout_ms = time.monotonic() + timeout_ms / 1000, timeout_ms
+            self.deadline, self.timeout_ms, self.pristine = time.monotonic() + timeout_ms / 1000, timeout_ms, False
         if parent is not None:  # a function that a node of the parent calls: it lives as long as that
             self.deadline, self.timeout_ms, alone = parent.deadline, parent.timeout_ms, parent.alone
-            if parent.probe is not None:
-                self.probe = parent.probe
         if not alone:
             self.alone = False
+
+    @functools.cached_property
+    def quiet(self) -> contextvars.Context:
+        """Where kernels run that need not know of their step: a context in which 1 / 0 does not warn. It is entered in no time."""
+        context = contextvars.Context()
+        context.run(_errors.set, _ignored)
+        return context
 
     @property
     def rendezvous(self) -> Rendezvous:
@@ -51,14 +68,14 @@ class Step:
         if self._rendezvous is None:
             with self._lock:
                 if self._rendezvous is None:
-                    self._rendezvous = Rendezvous()
+                    self._rendezvous, self.pristine = Rendezvous(), False
                     if self.cancelled is not None:
                         self._rendezvous.abort(self.cancelled)
         return self._rendezvous
 
     @rendezvous.setter
     def rendezvous(self, rendezvous: Rendezvous) -> None:
-        self._rendezvous = rendezvous
+        self._rendezvous, self.pristine = rendezvous, False
 
     def remaining(self) -> float | None:
         """Seconds until the deadline; None if there is none."""
@@ -69,7 +86,7 @@ class Step:
         with self._lock:
             if self.cancelled is not None:
                 return
-            self.cancelled = error
+            self.cancelled, self.pristine = error, False
             callbacks, self._callbacks = list((self._callbacks or {}).values()), None
             rendezvous = self._rendezvous
         if rendezvous is not None:
@@ -81,6 +98,7 @@ class Step:
         """Has ``callback`` called when the step is cancelled (at once if it is); returns what unregisters it."""
         with self._lock:
             if self.cancelled is None:
+                self.pristine = False
                 key = self._next = self._next + 1
                 self._callbacks = self._callbacks or {}
                 self._callbacks[key] = callback
@@ -115,23 +133,12 @@ class working_for:
         self._step = step
 
     def __enter__(self) -> None:
-        self._outer, self._token = begin_work(self._step)
+        self._outer, running.step = running.step, self._step
+        self._token = _errors.set(_ignored)
 
     def __exit__(self, *error: Any) -> None:
-        end_work(self._outer, self._token)
-
-
-def begin_work(step: Step) -> tuple[Step | None, Any]:
-    """``working_for`` without its ``with``, which small steps would feel: what ``end_work`` is to be told."""
-    outer = getattr(running, "step", None)
-    running.step = step
-    return outer, _errors.set(_ignored)
-
-
-def end_work(outer: Step | None, token: Any) -> None:
-    """The thread works for the step before again, if there was one."""
-    _errors.reset(token)
-    running.step = outer
+        _errors.reset(self._token)
+        running.step = self._outer
 
 
 def _ignoring() -> tuple[contextvars.ContextVar[Any], Any]:
@@ -147,15 +154,14 @@ _errors, _ignored = _ignoring()
 
 def works_alone() -> bool:
     """Is no other thread calling the functions that this one calls?"""
-    step = getattr(running, "step", None)
-    return step is None or step.alone
+    return running.step is None or running.step.alone
 
 
 def kernels_in_functions() -> int:
     """How many kernels have run in this thread inside functions, every iteration of a loop counted."""
-    return getattr(running, "kernels", 0)
+    return running.kernels
 
 
 def count_kernels(count: int) -> None:
     """A function is called, in which so many kernels run."""
-    running.kernels = kernels_in_functions() + count
+    running.kernels += count

@@ -4,34 +4,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 from tensorboard.compat.proto.step_stats_pb2 import StepStats
 
-from penstock.graph.node import Operation
 from penstock.ops.transfer import Recv
 from penstock.program.ir import Node
 from penstock.state.resources import held_value
 
 # (device, node, start ns, end ns, outputs) -> outputs to go on with, or None for those that were given
 Recorder = Callable[[str, Node, int, int, list[Any]], "list[Any] | None"]
-
-
-class Probe:
-    """A recorder that is told of the nodes inside of functions, too: the bodies of loops and the branches of conditionals."""
-
-    def __call__(self, device: str, node: Node, start: int, end: int, outputs: list[Any]) -> list[Any] | None:
-        """A node has run; other outputs may take the place of its own. The step waits meanwhile."""
-        raise NotImplementedError
-
-    def inside(self, function: str) -> AbstractContextManager[None]:
-        """A function is called: what is recorded in the block is inside of it."""
-        raise NotImplementedError
-
-    def stops_at(self, operation: Operation) -> bool:
-        """Should the step wait behind an operation? On a cluster, all up to the next one for which it should runs at once."""
-        return False
 
 
 class _Output(NamedTuple):

@@ -9,6 +9,7 @@
     targets.py      machines that code can be made for
     objects.py      all kernels and the runtime as one object file
     linking.py      shared libraries and WebAssembly modules, by ``ziglang``
-    header.py, javascript.py, report.py   what stands beside the code: a C header, a loader, a description
+    threads.py      threads that help a step
+    header.py, javascript.py   what stands beside the code: a C header, a loader
     model.py        all of it: ``penstock.export``
 """

@@ -12,10 +12,10 @@ class CannotExport(UnimplementedError):
 
     def __init__(self, reasons: Sequence[tuple[Node, str]]) -> None:
         first = reasons[0][0].origin
-        super().__init__(None, first, "the model cannot be exported:\n" + "\n".join(_described(*each) for each in reasons))
+        super().__init__(None, first, "the model cannot be exported:\n" + "\n".join(_describe(*each) for each in reasons))
         self.reasons = [(node.name, node.definition.type, why) for node, why in reasons]
 
 
-def _described(node: Node, why: str) -> str:
+def _describe(node: Node, why: str) -> str:
     line = "" if node.origin is None else f"\n    {node.origin.origin}"
     return f"  {node.name} ({node.definition.type}): {why}{line}"

@@ -143,7 +143,7 @@ def _source(edge: Edge, program: Program, values: dict[Operation, np.ndarray], s
         return state[operation]
     assert operation is not None
     if operation not in values:
-        raise CannotExport([(node, "what it refers to is no variable with a value")])
+        raise CannotExport([(node, "what it refers to is not a variable with a value")])
     return Variable(operation.name, values[operation])
 
 

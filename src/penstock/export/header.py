@@ -16,7 +16,8 @@ def c_type(dtype: DType) -> str:
     return _TYPES.get(dtype.name) or f"{dtype.name}_t"
 
 
-def header(name: str, entries: Sequence[Entry], variables: Sequence[tuple[Variable, int]], nbytes: int, weights_beside: int | None) -> str:
+def header(name: str, entries: Sequence[Entry], variables: Sequence[tuple[Variable, int]], nbytes: int, weights_beside: int | None,
+           threads: int = 1) -> str:
     """The header's text; ``variables`` with their places in the model's memory, ``weights_beside`` the size of a file of weights, or None."""
     guard = f"{name.upper()}_H"
     lines = [f"/* The model {name}, exported by Penstock. All functions return 0, or a status that {name}_message explains. */",
@@ -34,6 +35,11 @@ def header(name: str, entries: Sequence[Entry], variables: Sequence[tuple[Variab
         lines.append(f"/* Must be called before anything else. weights: the content of {name}.weights, read or mapped, aligned to 64 bytes; "
                      f"it has to stay. */\nint {name}_init({name} *model, const void *weights);")
     lines += [f"const char *{name}_message(int status);\n"]
+    if threads > 1:
+        helpers = f"{threads - 1} thread{'s' * (threads > 2)}"
+        lines += [f"/* Starts {helpers} to help with this model's steps, which without them run in the caller's alone;\n"
+                  f" * the model must not move. */\nint {name}_start({name} *model);",
+                  f"/* Ends them: before the memory of the model goes, and before init is called again. */\nvoid {name}_stop({name} *model);\n"]
     for entry in entries:
         lines.append(_comment(entry) + f"int {name}_{entry.name}({name} *model{_parameters(entry)});\n")
     lines += ["#ifdef __cplusplus\n}\n#endif", "#endif", ""]

@@ -1,4 +1,4 @@
-"""What a program is when nobody trains it: defaults that are not fed are their values, and dropout with a rate of 0 drops nothing.
+"""What a program is that is not trained any more: defaults that are not fed are their values, and dropout with a rate of 0 drops nothing.
 
 A layer of dropout whose rate is fed in training draws random numbers in inference, too, and keeps each element whose number is at least 0: all.
 """

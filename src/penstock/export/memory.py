@@ -1,6 +1,6 @@
 """Where everything is: the memory of a model, which the host program provides, and its weights.
 
-    the model:    variables | words and cells of all tables | weights that ``init`` prepares | arena
+    the model:    variables | team | words and cells of all tables | weights that ``init`` prepares | arena
     the weights:  constants, and the first values of variables
 
 Quantised weights are prepared by ``init``: it makes floats of them, and the calls over them. Floats that no step needs are made in the arena.
@@ -19,7 +19,9 @@ import numpy as np
 from penstock.export.freezing import Variable
 from penstock.export.quantising import Quantised
 from penstock.export.tables import ALIGNMENT, Table
+from penstock.export.threads import TEAM_BYTES
 from penstock.native.calls import Array, Buffer, Code, KernelCall
+from penstock.native.machine import driver
 from penstock.native.machine.abi import ARRAY_DATA
 
 WORD = 8  # bytes, also where addresses are shorter
@@ -65,6 +67,7 @@ class Step:
     parts: int = 1
     target: int = -1
     checks: bool = False  # can it fail?
+    fastest: int = -1  # of a call whose parts threads share, a word that they time it by: an offset in the model
     label: str = ""
 
 
@@ -113,7 +116,7 @@ class Memory:
     """The layout of a model."""
 
     def __init__(self, variables: Sequence[Variable], tables: Sequence[Table], kernels: dict[Code, int],
-                 quantised: dict[int, Quantised] | None = None, prepared: Sequence[KernelCall] = ()) -> None:
+                 quantised: dict[int, Quantised] | None = None, prepared: Sequence[KernelCall] = (), threads: int = 1) -> None:
         self.weights = Weights()
         self.variables: dict[Variable, int] = {}
         self._kernels = kernels
@@ -125,7 +128,8 @@ class Memory:
         if any(not isinstance(output, Array) for table in tables for output in table.outputs):
             self.weights_at, size = size, size + ALIGNMENT
         self.tables_at = size
-        self._words: list[int] = []
+        self.threads = threads
+        self._words = [0] * (TEAM_BYTES // WORD) if threads > 1 else []  # the team of threads comes first, where lines of the cache begin
         self._pending: list[tuple[int, str, int]] = []  # (index of a word, what it is relative to, an offset)
         self._quantised = quantised or {}
         self._stays: dict[int, int] = {}  # prepared weights, by identity: where they are, from the beginning of all such
@@ -271,4 +275,6 @@ class _Placing:
             at = start if at < 0 else at
         names = ", ".join(dict.fromkeys(f"{item.node.name} ({item.node.definition.type})" for item in call.nodes))
         checks = any(array.buffer is self._table.status for array in call.operands)
-        return Step(self._memory.kernel(call), at, WORD * len(heads[0]) + longest, len(call.parts), checks=checks, label=f"{call.label}: {names}")
+        fastest = self._memory.append([driver.UNKNOWN], 0) if self._memory.threads > 1 and len(call.parts) > 1 else -1
+        return Step(self._memory.kernel(call), at, WORD * len(heads[0]) + longest, len(call.parts), checks=checks, label=f"{call.label}: {names}",
+                    fastest=fastest)

@@ -24,6 +24,7 @@ from penstock.export.runtime import Runtime
 from penstock.export.source import Named, entry_of, opened
 from penstock.export.tables import Table, fold, specialise
 from penstock.export.targets import Target, find
+from penstock.export.threads import check_threads
 from penstock.graph.node import Operation
 from penstock.graph.stacks import default_session
 from penstock.native.calls import KernelCall
@@ -49,7 +50,8 @@ class Exported:
 
 def export(fetches: Named, feeds: Named, folder: str | os.PathLike[str], *, session: Session | None = None, name: str = "model",
            target: str = "host", cpu: str = "", kind: str = "library", weights: str = "inside", batch: int | Sequence[int] = 1,
-           any_batch: bool = False, shapes: Mapping[str, Sequence[int | None]] | None = None, quantize: bool = False) -> Exported:
+           any_batch: bool = False, shapes: Mapping[str, Sequence[int | None]] | None = None, quantize: bool = False,
+           threads: int = 1) -> Exported:
     """Compiles what ``fetches`` need of ``feeds`` into files that run without Python: an object file, a header, a shared library or a wasm module.
 
     Args:
@@ -59,13 +61,14 @@ def export(fetches: Named, feeds: Named, folder: str | os.PathLike[str], *, sess
         session: with the values of the variables; the default session, else.
         name: begins the names of files and functions.
         target: "host", or a name of ``penstock export --list``.
-        cpu: the least CPU of the target, as LLVM names it.
+        cpu: the least CPU of the target, as LLVM names it, or "host": this machine's.
         kind: "library", or "object" for an object file, which needs no linker.
         weights: "inside" of the code, or "beside" it, as a file that can be mapped.
         batch: the size, or sizes, of the axis that is open in the feeds' shapes.
         any_batch: all sizes work, cut into those of ``batch``. For models whose rows do not depend on each other, which is tried.
         shapes: of feeds, by their names, where the graph leaves more open than the batch.
         quantize: keep large weights as 8-bit numbers with a scale per channel; ``init`` makes floats of them.
+        threads: how many threads may run a step, that of the caller among them: ``NAME_start`` starts the others.
 
     Raises CannotExport, a tf.errors.UnimplementedError, with the ops that cannot leave Python and why.
     """
@@ -75,7 +78,7 @@ def export(fetches: Named, feeds: Named, folder: str | os.PathLike[str], *, sess
     pairs = {"run": (fetches, feeds)} if feeds is not None or not isinstance(fetches, Mapping) else dict(fetches)
     sizes = [batch] if isinstance(batch, int) else list(batch)
     entries = [entry_of(key, pair[0], pair[1], sizes, shapes or {}, session.graph, any_batch) for key, pair in pairs.items()]
-    return _export(session, entries, Path(folder), identifier(name), find(target, cpu), kind, weights, quantize)
+    return _export(session, entries, Path(folder), identifier(name), find(target, cpu), kind, weights, quantize, threads)
 
 
 def export_file(path: str, folder: str | os.PathLike[str], *, inputs: Sequence[str] = (), outputs: Sequence[str] = (), signatures: Sequence[str] = (),
@@ -85,7 +88,9 @@ def export_file(path: str, folder: str | os.PathLike[str], *, inputs: Sequence[s
         return export(entries, None, folder, session=session, **options)
 
 
-def _export(session: Session, entries: Sequence[Entry], folder: Path, name: str, target: Target, kind: str, weights: str, quantize: bool) -> Exported:
+def _export(session: Session, entries: Sequence[Entry], folder: Path, name: str, target: Target, kind: str, weights: str, quantize: bool,
+            threads: int) -> Exported:
+    check_threads(target, threads)
     for what, value, allowed in (("kind", kind, KINDS), ("weights", weights, WEIGHTS)):
         if value not in allowed:
             raise InvalidArgumentError(None, None, f"{what}={value!r}: it can be {', '.join(allowed)}")
@@ -95,7 +100,7 @@ def _export(session: Session, entries: Sequence[Entry], folder: Path, name: str,
         if entry.any_batch and entry.takes_batch:
             check_rows(session, entry)
     with compiling_for(target.machine):
-        tables = [[specialise(step, [each.of_batch(batch) for each in entry.inputs], [each.dtype for each in entry.inputs], 1)
+        tables = [[specialise(step, [each.of_batch(batch) for each in entry.inputs], [each.dtype for each in entry.inputs], threads)
                    for batch in entry.batches] for entry, step in zip(entries, steps)]
         every = [table for some in tables for table in some]
         texts = {code: code.text() for table in every for code in table.codes}
@@ -107,7 +112,7 @@ def _export(session: Session, entries: Sequence[Entry], folder: Path, name: str,
         _name_outputs(entry, some)
     used = dict.fromkeys([code for table in every for code in table.codes] + [call.code for call in prepared if call.code is not None])
     kernels = {code: index for index, code in enumerate(used)}
-    memory = Memory(list(state.values()), every, kernels, quantised, prepared)
+    memory = Memory(list(state.values()), every, kernels, quantised, prepared, threads)
     placed = iter(memory.tables)
     with_tables = [(entry, [next(placed) for _ in some]) for entry, some in zip(entries, tables)]
     return _write(folder, name, target, kind, weights, with_tables, memory, [(texts[code], code.symbol) for code in kernels])
@@ -149,9 +154,12 @@ def _write(folder: Path, name: str, target: Target, kind: str, weights: str, ent
     beside = len(content) if weights == "beside" else None
     if beside is not None:
         made.files["weights"] = _file(folder / f"{name}.weights", content)
-    made.files["header"] = _file(folder / f"{name}.h", header(name, described, list(memory.variables.items()), memory.nbytes, beside).encode())
+    declared = header(name, described, list(memory.variables.items()), memory.nbytes, beside, memory.threads)
+    made.files["header"] = _file(folder / f"{name}.h", declared.encode())
     made.files["object"] = _file(folder / target.object.format(name), compiled)
     symbols = [f"{name}_init", f"{name}_message", *(f"{name}_{entry.name}" for entry in described)]
+    if memory.threads > 1:
+        symbols += [f"{name}_start", f"{name}_stop"]
     if kind == "library":
         made.files["library"] = folder / target.library.format(name)
         link(target, made.files["object"], made.files["library"], symbols)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from penstock.export import threads
 from penstock.export.entries import Entry
 from penstock.export.memory import Expansion, Memory, PlacedTable, Step
 from penstock.native.machine import driver
@@ -93,7 +94,9 @@ class Runtime:
     def text(self) -> str:
         """The module."""
         functions = [line for entry, tables in self._entries for line in self._entry(entry, tables)]
-        pieces = [_HEAD, _EXPAND, _SERIAL, driver.control(), *self._data(), *(f"declare void @kernel_{index}(ptr)" for index in range(self._kernels)),
+        memory = self._memory
+        shared = threads.text(self._name, memory.tables_at, memory.threads) if memory.threads > 1 else driver.control()
+        pieces = [_HEAD, _EXPAND, _SERIAL, shared, *self._data(), *(f"declare void @kernel_{index}(ptr)" for index in range(self._kernels)),
                   *self._init(), *functions, *self._message()]
         return "\n".join(pieces)
 
@@ -186,6 +189,8 @@ class Runtime:
     def _body(self, table: PlacedTable) -> Iterator[str]:
         targets = {step.target for step in table.steps if step.kernel is None}
         yield "  %mode = call i64 @flush()"
+        if self._memory.threads > 1:
+            yield f"  %team = getelementptr i8, ptr %model, i64 {self._memory.tables_at}\n  call void @enter(ptr %team)"
         yield f"  %status = getelementptr i8, ptr %model, i64 {table.status}\n  store i64 0, ptr %status"
         for index, binding in enumerate(table.bindings):
             yield f"  %b{index} = getelementptr i8, ptr %a{binding.argument}, i64 {binding.offset}"
@@ -204,7 +209,11 @@ class Runtime:
                 yield f"  %base{index} = load ptr, ptr %at_weights{index}"
             yield f"  %known{index} = getelementptr i8, ptr {f'%base{index}' if base == 'weights' else '%model'}, i64 {place}"
             yield f"  call void @llvm.memcpy.p0.p0.i64(ptr %a{argument}, ptr %known{index}, i64 {nbytes}, i1 false)"
-        yield "  call void @restore(i64 %mode)\n  ret i32 0"
+        yield f"{self._end()}\n  ret i32 0"
+
+    def _end(self) -> str:
+        """What every way out of a run does."""
+        return ("  call void @leave(ptr %team)\n" if self._memory.threads > 1 else "") + "  call void @restore(i64 %mode)"
 
     def _step(self, index: int, step: Step) -> Iterator[str]:
         yield f"  %w{index} = getelementptr i8, ptr %model, i64 {step.words}"
@@ -215,27 +224,30 @@ class Runtime:
             return
         if step.parts == 1:
             yield f"  call void @kernel_{step.kernel}(ptr %w{index})"
+        elif step.fastest >= 0:
+            yield f"  %f{index} = getelementptr i8, ptr %model, i64 {step.fastest}"
+            yield f"  call void @share(ptr @kernel_{step.kernel}, ptr %w{index}, i64 {step.stride}, i64 {step.parts}, ptr %f{index}, ptr %team)"
         else:
             yield f"  call void @parts(ptr @kernel_{step.kernel}, ptr %w{index}, i64 {step.stride}, i64 {step.parts})"
         if step.checks:
             if step.label not in self._labels:
                 self._labels.append(step.label)
             yield f"  %s{index} = load i64, ptr %status\n  %ok{index} = icmp eq i64 %s{index}, 0"
-            yield f"  br i1 %ok{index}, label %good{index}, label %bad{index}\nbad{index}:\n  call void @restore(i64 %mode)"
+            yield f"  br i1 %ok{index}, label %good{index}, label %bad{index}\nbad{index}:\n{self._end()}"
             yield f"  ret i32 {self._labels.index(step.label) + 1}\ngood{index}:"
 
     def _message(self) -> Iterator[str]:
         """``const char *NAME_message(int status)``: what a status means."""
-        texts = ["no table for this batch size", "", *(f"{label}: refuses its inputs" for label in self._labels)]
+        texts = ["a thread could not be started", "no table for this batch size", "", *(f"{label}: refuses its inputs" for label in self._labels)]
         for index, text in enumerate(texts):
             content = text.encode() + b"\0"
             yield f"@message{index} = internal constant [{len(content)} x i8] c\"{quoted(content)}\""
         yield f"define ptr @{self._name}_message(i32 %status) {{"
-        cases = " ".join(f"i32 {index - 1}, label %case{index}" for index in range(len(texts)))
+        cases = " ".join(f"i32 {index - 2}, label %case{index}" for index in range(len(texts)))
         yield f"  switch i32 %status, label %none [ {cases} ]"
         for index in range(len(texts)):
             yield f"case{index}:\n  ret ptr @message{index}"
-        yield "none:\n  ret ptr @message1\n}"
+        yield "none:\n  ret ptr @message2\n}"
 
 
 def _rows(shape: Sequence[int | None]) -> int:

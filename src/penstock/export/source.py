@@ -41,9 +41,9 @@ def _named(tensors: Named, graph: Graph) -> dict[str, Any]:
     if isinstance(tensors, Mapping):
         return {str(key): _element(value, graph) for key, value in tensors.items()}
     several = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
-    found = [_element(each, graph) for each in several]
-    names = [each.name if isinstance(each, Operation) else each.op.name + (f"_{each.value_index}" if each.value_index else "") for each in found]
-    return dict(zip(identifiers([name.rsplit("/", 1)[-1] for name in names]), found))
+    elements = [_element(each, graph) for each in several]
+    names = [each.name if isinstance(each, Operation) else each.op.name + (f"_{each.value_index}" if each.value_index else "") for each in elements]
+    return dict(zip(identifiers([name.rsplit("/", 1)[-1] for name in names]), elements))
 
 
 def _element(each: Any, graph: Graph) -> Any:

@@ -104,7 +104,7 @@ def fold(table: Table, texts: dict[Code, str], known: dict[Any, list[Any]], quan
     remembers results for other tables, whose calls may have the same constants and numbers.
     """
     quantised, prepared = quantised or {}, [] if prepared is None else prepared
-    writers = Counter(buffer for call in table.calls for buffer in {array.buffer for array in _written(call)})
+    writers = Counter(buffer for call in table.calls for buffer in {array.buffer for array in _written_arrays(call)})
     left: list[int] = []
     for index, call in enumerate(table.calls):
         if not _is_constant(call, writers, table.status):
@@ -116,7 +116,7 @@ def fold(table: Table, texts: dict[Code, str], known: dict[Any, list[Any]], quan
         results = known.get(key)
         if results is None:
             results = known[key] = _prepare(call, prepared) if later else _run(call, texts[call.code])  # type: ignore[index]
-        for buffer, value in zip(dict.fromkeys(array.buffer for array in _written(call)), results):
+        for buffer, value in zip(dict.fromkeys(array.buffer for array in _written_arrays(call)), results):
             buffer.kind, buffer.value = "prepared" if later else "constant", value
     place = {old: new for new, old in enumerate(left)}
     after = {old: next((place[later] for later in range(old, len(table.calls)) if later in place), len(left)) for old in range(len(table.calls) + 1)}
@@ -131,17 +131,17 @@ def fold(table: Table, texts: dict[Code, str], known: dict[Any, list[Any]], quan
 def _prepare(call: KernelCall, prepared: list[KernelCall]) -> list[np.ndarray]:
     """Leaves a call to ``init``: for each buffer that it writes, an array that stands for it, whose contents do not matter."""
     prepared.append(call)
-    return [np.zeros(buffer.nbytes, np.uint8) for buffer in dict.fromkeys(array.buffer for array in _written(call))]
+    return [np.zeros(buffer.nbytes, np.uint8) for buffer in dict.fromkeys(array.buffer for array in _written_arrays(call))]
 
 
-def _written(call: KernelCall) -> list[Array]:
+def _written_arrays(call: KernelCall) -> list[Array]:
     return call.operands[len(call.operands) - call.writes:]
 
 
 def _is_constant(call: KernelCall, writers: Counter[Buffer], status: Buffer) -> bool:
     if call.code is None or call.operands_of_parts is not None:
         return False
-    written = {array.buffer for array in _written(call)}
+    written = {array.buffer for array in _written_arrays(call)}
     if status in written or any(buffer.kind != "arena" or writers[buffer] != 1 for buffer in written):
         return False
     reads = call.operands[:len(call.operands) - call.writes]
@@ -153,7 +153,7 @@ def _run(call: KernelCall, text: str) -> list[np.ndarray]:
     assert call.code is not None
     library = target.Library(generate(text, target.cpu(), target.features()), call.code.symbol)
     kernel = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library.address)
-    memory = {buffer: aligned(buffer.nbytes) for buffer in dict.fromkeys(array.buffer for array in _written(call))}
+    memory = {buffer: aligned(buffer.nbytes) for buffer in dict.fromkeys(array.buffer for array in _written_arrays(call))}
     held = [memory.get(array.buffer, array.buffer.value) for array in call.operands]
     cells = np.array([each.ctypes.data + array.offset for each, array in zip(held, call.operands)], np.int64)  # type: ignore[union-attr]
     head = struct.pack(f"{len(cells)}q", *[cells.ctypes.data + 8 * index - ARRAY_DATA for index in range(len(cells))])

@@ -5,6 +5,8 @@ import platform
 import sys
 from dataclasses import dataclass
 
+from llvmlite import binding
+
 from penstock.native.machine.target import Machine
 
 _V3 = "+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+popcnt,+sse3,+sse4.1,+sse4.2,+ssse3"
@@ -58,13 +60,28 @@ def host() -> str:
     return f"{kind}-{ {'darwin': 'macos', 'win32': 'windows'}.get(sys.platform, 'linux') }"
 
 
+def host_cpu() -> str:
+    """The CPU of this machine: the highest level of x86-64 that it has, or LLVM's name for it."""
+    if not host().startswith("x86_64"):
+        return str(binding.get_host_cpu_name())
+    here = binding.get_host_cpu_features()
+    able = [level for level, features in X86.items() if all(here.get(each[1:]) for each in features.split(","))]
+    if not able:
+        raise ValueError(f"this machine's CPU has less than models can be exported for: {next(iter(X86))}")
+    return able[-1]
+
+
 def find(name: str, cpu: str = "") -> Target:
-    """The target of this name, for a CPU of this name: a level of x86-64, or any that LLVM knows. ValueError if there is none."""
+    """The target of this name, for a CPU of this name: a level of x86-64, any that LLVM knows, or "host". ValueError if there is none."""
     target = TARGETS.get(host() if name == "host" else name)
     if target is None:
         raise ValueError(f"there is no target {name!r}: it can be host, {', '.join(TARGETS)}")
     if not cpu:
         return target
+    if cpu == "host":
+        if target.name != host():
+            raise ValueError(f"{target.name} for the CPU 'host': this machine is {host()}")
+        cpu = host_cpu()
     machine = target.machine
     if machine.triple.startswith("x86_64"):
         if cpu not in X86:

@@ -37,11 +37,11 @@ class Attr:
         is_list = self.kind.startswith("list(")
         kind = self.kind[5:-1] if is_list else self.kind
         if not is_list:
-            value = _converted(kind, name, value)
+            value = _convert(kind, name, value)
         elif isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
             raise TypeError(f"Expected list for attr {name}")
         else:
-            value = tuple([_converted(kind, name, item) for item in value])
+            value = tuple([_convert(kind, name, item) for item in value])
         self._check_limits(op_type, name, value, is_list)
         return value
 
@@ -67,7 +67,7 @@ def not_in_types(parameter: str, dtype: DType, allowed: Iterable[DType]) -> Type
     return TypeError(f"Value passed to parameter '{parameter}' has DataType {dtype.name} not in list of allowed values: {choices}")
 
 
-def _converted(kind: str, name: str, value: Any) -> Any:
+def _convert(kind: str, name: str, value: Any) -> Any:
     try:
         return _CONVERT[kind](value)
     except (TypeError, ValueError) as error:

@@ -71,14 +71,15 @@ def _converters_for(value_type: type) -> list[tuple[Any, Converter]]:
 
 
 def graph_for(values: Any) -> Any:
-    """The graph of the first Tensor, Operation or Variable among ``values``, else the default graph; ValueError if two differ."""
+    """The graph of the first Tensor, Operation or Variable among ``values``, else the default graph; ValueError if two differ, TypeError for
+    a tensor that has left the function in which it was made."""
     current = default_graph()
     graph, first = None, None
     for value in values:
         for item in value if isinstance(value, (list, tuple)) else (value,):
+            if getattr(item, "imperative", False):  # values become constants of any graph
+                continue
             if isinstance(item, Tensor):
-                if item.imperative:  # values become constants of any graph
-                    continue
                 its_graph: Any = item.op.graph
             else:
                 its_graph = getattr(item, "graph", None)
@@ -90,6 +91,9 @@ def graph_for(values: Any) -> Any:
                 graph, first = its_graph, item
             elif its_graph is not graph:
                 raise ValueError(f"{item} must be from the same graph as {first}.")
+    if graph is not None and current.imperative and graph.building_function:
+        raise TypeError(f"An op outside of the function building code is being passed a \"Graph\" tensor: {first} stands for a value while a "
+                        "function is traced, and has none afterwards. Return it from the function.")
     return current if graph is None else graph
 
 

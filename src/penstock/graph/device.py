@@ -5,6 +5,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+_PARTS = ("job", "replica", "task", "device_type", "device_index")
+
 
 class DeviceSpec:
     """A device name, part by part; None is an open part.
@@ -50,10 +52,18 @@ class DeviceSpec:
 
     def merge_from(self, dev: DeviceSpec) -> None:
         """Takes over the parts that ``dev`` names."""
-        for part in ("job", "replica", "task", "device_type", "device_index"):
+        for part in _PARTS:
             value = getattr(dev, part)
             if value is not None:
                 setattr(self, part, value)
+
+    def make_merged_spec(self, dev: DeviceSpec) -> DeviceSpec:
+        """A new name: this one, with the parts that ``dev`` names."""
+        return self.replace(**{part: value for part in _PARTS if (value := getattr(dev, part)) is not None})
+
+    def replace(self, **parts: Any) -> DeviceSpec:
+        """A new name: this one, with other parts."""
+        return DeviceSpec(**{part: getattr(self, part) for part in _PARTS} | parts)
 
     def to_string(self) -> str:
         """The canonical name."""

@@ -36,7 +36,7 @@ class DType:
         return _TABLE[int(type_enum)]
 
     @classmethod
-    def _defined(cls, enum: int, name: str, numpy_type: Any, plain: Any) -> DType:
+    def _define(cls, enum: int, name: str, numpy_type: Any, plain: Any) -> DType:
         """A new type; ``plain`` is the NumPy type that arrays of it have here."""
         self = object.__new__(cls)
         self._enum, self._name, self._numpy = enum, name, numpy_type
@@ -110,7 +110,7 @@ class DType:
     @property
     def is_quantized(self) -> bool:
         """True for the quantized types, which have names here but no kernels."""
-        return self.base_dtype in (qint8, quint8, qint16, quint16, qint32)
+        return self in QUANTIZED_DTYPES
 
     @property
     def is_numpy_compatible(self) -> bool:
@@ -151,7 +151,7 @@ class DType:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        if other is None or any(other is kind for kind in (int, str, bytes, complex)):  # NumPy has other types for them
+        if type(other) is DType or other is None or any(other is kind for kind in (int, str, bytes, complex)):  # NumPy has other types for the last
             return False
         try:
             return self is as_dtype(other)
@@ -182,7 +182,7 @@ _TABLE: dict[Any, DType] = {}
 
 def _define(enum: int, name: str, numpy_type: Any, plain: Any = None) -> DType:
     plain = plain or numpy_type
-    dtype, ref = DType._defined(enum, name, numpy_type, plain), DType._defined(enum + _REF_OFFSET, name + "_ref", numpy_type, plain)
+    dtype, ref = DType._define(enum, name, numpy_type, plain), DType._define(enum + _REF_OFFSET, name + "_ref", numpy_type, plain)
     dtype._other, ref._other, ref.base_dtype = ref, dtype, dtype
     for each in (dtype, ref):
         _TABLE[each._enum] = _TABLE[each._name] = each

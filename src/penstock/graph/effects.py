@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.graph import dtypes, nest, raw_ops
 from penstock.graph.composite import CompositeTensor, IndexedSlices, SparseTensor
-from penstock.graph.function import FuncGraph
+from penstock.graph.function import FuncGraph, is_effect
 from penstock.graph.graph import Graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation, Tensor
@@ -51,7 +51,7 @@ class Order:
 
 def wait_for_effects(graph: FuncGraph, values: list[Any] | None = None) -> list[Any]:
     """Orders the effects of a function that was traced, and has its outputs wait for them; or instead ``values``, which it returns."""
-    effects = [op for op in graph._ops if op.definition.stateful and not op.definition.draws and op._inputs]
+    effects = [op for op in graph._ops if is_effect(op)]
     order = Order()
     for op in effects:
         order.place(op)
@@ -68,7 +68,7 @@ def after_effects(graph: Graph, first: int, result: Any) -> Any:
     """The result of a function that was built in place, from the operation number ``first`` on: it waits for the effects of the function."""
     variables = [*graph.get_collection(GraphKeys.GLOBAL_VARIABLES), *graph.get_collection(GraphKeys.LOCAL_VARIABLES)]
     initializers = {getattr(variable, "initializer", None) for variable in variables}
-    effects = [op for op in graph._ops[first:] if op.definition.stateful and not op.definition.draws and op._inputs and op not in initializers]
+    effects = [op for op in graph._ops[first:] if is_effect(op) and op not in initializers]
     if not effects or result is None:
         return result
     order = Order()

@@ -7,7 +7,7 @@ from tensorboard.compat.proto.graph_pb2 import GraphDef
 
 from penstock.graph import graph
 from penstock.graph.exporter import NONE_KEPT, Exporter, Kept
-from penstock.graph.function_def import called_functions, to_function_def
+from penstock.graph.function_def import called_functions, to_library
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
 
@@ -41,10 +41,11 @@ def _export(exporter: Exporter, source: Graph, kept: Kept, from_version: int | N
     """The nodes, and the functions that they call."""
     graph_def = GraphDef(versions=source.graph_def_versions)
     functions = called_functions((op for op in source._ops if from_version is None or op._id > from_version), kept)
+    functions += [function for function in source._functions.values() if function not in functions]
     exporter.emit(source, None, from_version)
     graph_def.node.extend(exporter.nodes)
     if functions:
-        graph_def.library.function.extend(to_function_def(function, kept) for function in functions)
+        graph_def.library.CopyFrom(to_library(functions, kept))
     return graph_def
 
 

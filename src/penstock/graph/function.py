@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from penstock.graph import raw_ops
@@ -16,6 +17,19 @@ from penstock.graph.dtypes import DType, resource
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import TensorShape
+
+
+@dataclass
+class FunctionSignature:
+    """What a library says of a function that nodes call by its name, besides what it computes."""
+
+    arguments: list[str]  # names of its inputs and
+    results: list[str]  # of its outputs
+    description: str = ""
+    stays_call: bool = False  # its operations are not put in the place of a call
+    gradient: FuncGraph | None = None  # a function of its inputs and the gradients of its outputs
+    proto: bytes | None = None  # the FunctionDef that it was read from
+    python_gradient: Callable[..., Any] | None = None  # (node of the call, *gradients of its outputs) -> gradients of its inputs
 
 
 class FuncGraph(Graph):
@@ -27,15 +41,20 @@ class FuncGraph(Graph):
     def __init__(self, name: str, outer: Graph) -> None:
         super().__init__()
         self.name, self.outer = name, outer
+        self.scope = name  # the name scope of its operations, if they have one of their own
         self.inputs: list[Tensor] = []
         self.outputs: list[Tensor] = []
         self.captures: dict[Tensor, Tensor] = {}
         self.control_captures: dict[Operation, None] = {}
+        self.effects: list[Operation] = []  # what a call runs besides what its outputs need
+        self.signature: FunctionSignature | None = None  # if nodes call it by its name
+        self._backward: Any = None  # its gradient, once that is asked for: see ``function_gradients.py``
         self._reduced: dict[Any, FuncGraph] = {}
         self.call_attributes: dict[str, Any] | None = None  # those of a ``_CallFunction`` of it, if it is a block of imperative style
         self.inlined = False  # imperative style: a segment that calls it has its operations in place
         self._names, self._collections, self._name_stack = outer._names, outer._collections, outer._name_stack
         self._container, self._functions = outer._container, outer._functions
+        self._noted = outer._noted
         self._gradient_overrides, self._kernel_labels = outer._gradient_overrides, outer._kernel_labels
         self._state.devices = [device for device in outer._state.devices]
 
@@ -123,6 +142,12 @@ class FuncGraph(Graph):
             smaller._reduced = {}
         return smaller
 
+    def with_more_outputs(self, user: str) -> FuncGraph:
+        """This function under another name, to whose ``outputs`` the node ``user`` may add; its operations are the same."""
+        other = copy.copy(self)
+        other.name, other.outputs, other.signature, other._reduced = f"{self.name}_of_{user}", list(self.outputs), None, {}
+        return other
+
     def _control_op(self, item: Any) -> Operation:
         item = getattr(item, "op", item) if not isinstance(item, (Operation, Tensor, str)) else item
         if isinstance(item, str):
@@ -153,6 +178,11 @@ def trace(name: str, function: Callable[..., Any], arguments: list[tuple[DType, 
         inputs = [graph.add_input(dtype, shape, label) for dtype, shape, label in arguments]
         result = function(*inputs)
     return graph, result
+
+
+def is_effect(op: Operation) -> bool:
+    """True for an operation that does something besides giving its outputs, other than drawing random numbers."""
+    return op.definition.stateful and not op.definition.draws and bool(op._inputs)
 
 
 def outermost(graph: Graph) -> Graph:

@@ -9,7 +9,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from tensorboard.compat.proto.attr_value_pb2 import AttrValue
 from tensorboard.compat.proto.graph_pb2 import GraphDef
@@ -69,6 +69,7 @@ class Graph:
         self._versions = VersionDef(producer=PRODUCER_VERSION)
         self._ids = 0  # of operations
         self.implied_operations = 0  # that TensorFlow has beside ours where one of ours stands for several: a loop, a conditional
+        self._noted: set[Any] = set()
         self._seed: int | None = None
         self._gradient_overrides: dict[str, str] = {}
         self._kernel_labels: dict[str, str] = {}
@@ -430,9 +431,30 @@ class Graph:
     def seed(self, seed: int | None) -> None:
         self._seed = seed
 
+    def imply(self, operations: int) -> None:
+        """Counts operations that TensorFlow makes here and we do not (or, if negative, the other way round), for the seeds of random ops to come."""
+        self.implied_operations += operations
+
+    @contextmanager
+    def counting_as(self, operations: int) -> Iterator[None]:
+        """What is made inside counts as so many operations: those that TensorFlow makes in its place."""
+        before = self._counted_operations()
+        yield
+        self.imply(operations - (self._counted_operations() - before))
+
+    def _counted_operations(self) -> int:
+        """The number of operations that TensorFlow's graph has."""
+        return len(self._ops) + self.implied_operations
+
+    def first_time(self, key: Any) -> bool:
+        """True for a key that was not asked for before: what TensorFlow makes once per graph is counted once."""
+        is_new = key not in self._noted
+        self._noted.add(key)
+        return is_new
+
     def next_op_seed(self) -> int:
         """What stands for the seed of a random op that has none, where the graph has one: the number of operations that TensorFlow's graph has."""
-        return len(self._ops) + self.implied_operations
+        return self._counted_operations()
 
     @property
     def version(self) -> int:
@@ -541,6 +563,8 @@ class _Later:
 class _GraphStack(DefaultStack):
     """Below the stack of each thread lies one global graph, shared by all threads, made when first asked for."""
 
+    entered: ClassVar[list[None]] = []  # its own: see DefaultStack
+
 
 _graphs = _GraphStack()
 _global_graph: Graph | None = None
@@ -549,9 +573,9 @@ _global_graph: Graph | None = None
 def default_graph() -> Graph:
     """``tf.get_default_graph()``: the graph that ops are added to."""
     global _global_graph
-    items: list[Graph] = _graphs.items
-    if items:
-        return items[-1]
+    if _GraphStack.entered and (items := _graphs.items):
+        graph: Graph = items[-1]
+        return graph
     if _global_graph is None:
         _global_graph = Graph()
     return _global_graph

@@ -39,12 +39,13 @@ def import_graph_def(graph_def: Any, input_map: dict[Any, Any] | None = None, re
     wanted = None if return_elements is None else [text.decode() if isinstance(text, bytes) else text for text in return_elements]
     if wanted is not None and not all(isinstance(text, str) for text in wanted):
         raise TypeError("return_elements must be a list of strings.")
-    check_types(graph_def)
     graph = default_graph()
+    library = Library(graph_def, graph)
+    check_types(graph_def, library)
     graph._take_versions(graph_def.versions)
     with name_scope("import" if name is None else name) as scope:
         mapped = _tensors_by_name(input_map or {}, scope)
-        importer = Importer(graph, graph_def, scope, mapped, library=Library(graph_def, graph))
+        importer = Importer(graph, graph_def, scope, mapped, library=library)
         importer.run()
     return None if wanted is None else [importer.element(text) for text in wanted]
 
@@ -63,11 +64,12 @@ def extend_graph(graph: Graph, graph_def: GraphDef, runtime_names: bool = False)
 
     With ``runtime_names``, names may begin with "_", as those of the nodes that the runtime adds do.
     """
-    check_types(graph_def)
+    library = Library(graph_def, graph)
+    check_types(graph_def, library)
     for node in graph_def.node:
         if node.name in graph._by_name:
             raise ValueError(f"Node {node.name!r} is in the graph already")
-    importer = Importer(graph, graph_def, "", {}, graph._by_name, runtime_names, library=Library(graph_def, graph))
+    importer = Importer(graph, graph_def, "", {}, graph._by_name, runtime_names, library=library)
     with graph.as_default():
         importer.run()
     return [graph._by_name[node.name] for node in graph_def.node]

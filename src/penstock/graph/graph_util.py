@@ -31,7 +31,8 @@ def _by_name(graph_def: GraphDef) -> dict[str, NodeDef]:
     return {node.name: node for node in graph_def.node}
 
 
-def _subset(graph_def: GraphDef, nodes: Iterable[NodeDef]) -> GraphDef:
+def subset(graph_def: GraphDef, nodes: Iterable[NodeDef]) -> GraphDef:
+    """A graph of other nodes, with the versions and the functions of this one."""
     result = GraphDef(node=nodes)
     for part in ("versions", "library"):
         if graph_def.HasField(part):
@@ -57,7 +58,7 @@ def extract_sub_graph(graph_def: GraphDef, dest_nodes: Sequence[str]) -> GraphDe
                     raise AssertionError(f"{source} is not in graph")
                 needed.add(source)
                 waiting.append(source)
-    return _subset(graph_def, (node for node in graph_def.node if node.name in needed))
+    return subset(graph_def, (node for node in graph_def.node if node.name in needed))
 
 
 def convert_variables_to_constants(sess: Any, input_graph_def: GraphDef, output_node_names: Sequence[str],
@@ -71,7 +72,7 @@ def convert_variables_to_constants(sess: Any, input_graph_def: GraphDef, output_
     values = dict(zip((node.name for node in frozen), sess.run([_value_of(node, sess.graph) for node in frozen]) if frozen else []))
     result = [converted for node in graph.node for converted in _replacement(node, nodes, values)]
     logging.info("Froze %d variables.", len(frozen))
-    return _subset(input_graph_def, result)
+    return subset(input_graph_def, result)
 
 
 def _value_of(node: NodeDef, graph: Any) -> str:
@@ -105,12 +106,12 @@ def _replacement(node: NodeDef, nodes: dict[str, NodeDef], values: dict[str, Any
     if not reads_frozen:
         return [node]
     if node.op == "ReadVariableOp":
-        return [_rewritten(node, "Identity", list(node.input), T=node.attr["dtype"])]
+        return [_rewrite(node, "Identity", list(node.input), T=node.attr["dtype"])]
     if node.op == "ResourceGather":
         axis = NodeDef(name=f"{node.name}/axis", op="Const", device=node.device)
         axis.attr["value"].tensor.CopyFrom(array_to_proto(to_array(0)))
         axis.attr["dtype"].CopyFrom(to_proto("type", dtypes.int32))
-        return [axis, _rewritten(node, "GatherV2", [*node.input[:2], axis.name, *node.input[2:]], Tparams=node.attr["dtype"],
+        return [axis, _rewrite(node, "GatherV2", [*node.input[:2], axis.name, *node.input[2:]], Tparams=node.attr["dtype"],
                                  Tindices=node.attr["Tindices"], Taxis=axis.attr["dtype"])]
     passing = NodeDef()
     passing.CopyFrom(node)
@@ -119,7 +120,7 @@ def _replacement(node: NodeDef, nodes: dict[str, NodeDef], values: dict[str, Any
     return [passing]
 
 
-def _rewritten(node: NodeDef, op: str, inputs: list[str], **attrs: Any) -> NodeDef:
+def _rewrite(node: NodeDef, op: str, inputs: list[str], **attrs: Any) -> NodeDef:
     new = NodeDef(name=node.name, op=op, device=node.device, input=inputs)
     for name, value in attrs.items():
         new.attr[name].CopyFrom(value)
@@ -144,8 +145,8 @@ def remove_training_nodes(input_graph: GraphDef, protected_nodes: Iterable[str] 
             spliced[node.name] = node.input[0]
     result = [node for node in left if node.name not in spliced]
     for node in result:
-        node.input[:] = [_through(name, spliced) for name in node.input]
-    return _subset(input_graph, result)
+        node.input[:] = [past(name, spliced) for name in node.input]
+    return subset(input_graph, result)
 
 
 def _without_controls(node: NodeDef, removed: set[str]) -> NodeDef:
@@ -156,7 +157,8 @@ def _without_controls(node: NodeDef, removed: set[str]) -> NodeDef:
     return copy
 
 
-def _through(name: str, spliced: dict[str, str]) -> str:
+def past(name: str, spliced: dict[str, str]) -> str:
+    """The input that takes the place of ``name``, where nodes that hand their input on are left out: {such a node: its input}."""
     while not name.startswith("^") and node_name(name) in spliced:
         name = spliced[node_name(name)]
     return name

@@ -6,6 +6,7 @@ from collections import Counter
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+from tensorboard.compat.proto.attr_value_pb2 import AttrValue
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.compat.proto.node_def_pb2 import NodeDef
 
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from penstock.graph.function_def import Library
 
 
-def check_types(graph_def: GraphDef) -> None:
-    """NotFoundError, with all unknown op types, if the GraphDef has any."""
-    unknown = Counter(node.op for node in graph_def.node if node.op not in REGISTRY)
+def check_types(graph_def: GraphDef, library: Library) -> None:
+    """NotFoundError, with all unknown op types, if the GraphDef has any; functions of its library are known."""
+    unknown = Counter(node.op for node in graph_def.node if node.op not in REGISTRY and node.op not in library)
     if unknown:
         listed = ", ".join(f"{op_type or repr(op_type)} ({count} node{'s' if count > 1 else ''})" for op_type, count in sorted(unknown.items()))
         raise NotFoundError(None, None, f"Op types not registered in this version of Penstock: {listed}.")
@@ -129,7 +130,7 @@ class Importer:
     def _closes_loop(self, text: str) -> bool:
         """True for an input that comes from the iteration before: it cannot stand before the node that takes it."""
         source = self._nodes.get(self._source(text))
-        return source is not None and REGISTRY[source.op].control_flow == "next"
+        return source is not None and source.op in REGISTRY and REGISTRY[source.op].control_flow == "next"
 
     def _dependencies(self, node: NodeDef) -> list[str]:
         sources = []
@@ -163,7 +164,7 @@ class Importer:
         return op.outputs[int(number)]
 
     def _add(self, node: NodeDef) -> Operation:
-        definition = REGISTRY[node.op]
+        definition = self._library.definition(node.op)
         texts = [text for text in node.input if not text.startswith("^")]
         forward = [text for text in texts if self._is_mapped(text) or not self._closes_loop(text)]
         if texts and not forward:
@@ -171,7 +172,8 @@ class Importer:
         stand_in = forward[0] if forward else ""  # for what comes from the next iteration, until that is there
         inputs = tuple(self._tensor(node, text if text in forward else stand_in) for text in texts)
         attributes = _attributes(definition, node)
-        attributes.update((name, self._library.get(value)) for name, value in attributes.items() if definition.attrs[name].kind == "func")
+        attributes.update((name, self._library.get(value)) for name, value in attributes.items()
+                          if definition.attrs[name].kind == "func" and name not in definition.implied)
         self._library.count_outputs(node, sum(attributes[arg.number_attr] for arg in definition.outputs if arg.number_attr is not None))
         _check_inputs(definition, node, self._full_name(node.name), inputs, attributes)
         full_name = self._full_name(node.name)
@@ -213,7 +215,7 @@ class Importer:
                         tensor.set_shape(TensorShape(shape))
                     except ValueError as error:
                         raise ValueError(f"Attribute '_output_shapes' of node {node.name!r} ({node.op}): {error}") from None
-            elif key not in op.definition.attrs:
+            elif key not in op.definition.attrs and not (key == "_gradient_op_type" and _is_of_process(value)):
                 op._extra[key] = value
 
 
@@ -223,6 +225,11 @@ class Importer:
         if name not in self._nodes and not self._exact:
             raise ValueError(f"Node {node.name!r} expects to be colocated with unknown node {name!r}: it does not exist during import")
         return b"loc:@" + self._full_name(name).encode()
+
+
+def _is_of_process(gradient: AttrValue) -> bool:
+    """Whether the gradient of a call is one that TensorFlow registered only in the process that wrote the graph: "PartitionedCall-7"."""
+    return re.fullmatch(r"\w*PartitionedCall-\d+", gradient.s.decode()) is not None
 
 
 def _attributes(definition: OpDef, node: NodeDef) -> dict[str, Any]:

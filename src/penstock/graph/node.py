@@ -134,6 +134,8 @@ class Operation:
         node.input.extend(tensor._input_name for tensor in self._inputs)
         node.input.extend("^" + op.name for op in self._control_inputs)
         for name, value in self.attrs.items():
+            if name in self.definition.implied:
+                continue
             node.attr[name].CopyFrom(attr_module.to_proto(self.definition.attrs[name].kind, value))
         for name, proto in self._extra.items():
             node.attr[name].CopyFrom(proto)
@@ -296,9 +298,6 @@ class Tensor:
 
     def __iter__(self) -> Iterator[Any]:
         raise TypeError("Tensor objects are only iterable when eager execution is enabled. To iterate over this tensor use tf.map_fn.")
-
-    def __len__(self) -> int:
-        raise TypeError(f"object of type 'Tensor' has no len(): the length of {self.name} is known when it runs; use tf.shape.")
 
     def __bool__(self) -> bool:
         raise TypeError("Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not None:` instead of `if t:` to test if a "

@@ -143,6 +143,9 @@ class OpDef(Signature, Properties):
         target = graph_for(values)
         full_name = target._name_for(name or self.type)
         attributes = self.check_attrs(given)
+        for key in self.functions:
+            if key in attributes:
+                attributes[key] = _function_of(target, attributes[key])
         inputs = InputConversion(self, target, full_name, attributes).inputs(values)
         self.fill_defaults(attributes)
         if target._container and self.stateful and attributes.get("container") == "":
@@ -233,6 +236,13 @@ class OpDef(Signature, Properties):
 
     def __repr__(self) -> str:
         return f"<op {self.type}>"
+
+
+def _function_of(target: Any, value: Any) -> Any:
+    """The function that an attribute means: one that the graph knows by this name, or one that was defined by itself and is made known to it."""
+    if hasattr(value, "function_graph"):
+        return value.function_graph()
+    return target._functions.get(value, value) if isinstance(value, str) else value
 
 
 def _pick(function: Callable[..., Any], values: Sequence[Any], order: list[int]) -> Any:

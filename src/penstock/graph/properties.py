@@ -19,6 +19,7 @@ class Properties:
     coordinates: str = ""  # how steps of several workers meet here: enqueue, enqueue_many, dequeue, dequeue_many, accumulate, take, advance
     hands_over: bool = False  # what it is given goes elsewhere (to another device), where a node may be waiting for it
     on_host: bool = False  # the host runs the kernel, whatever the node's device: it moves values and computes none
+    copies: bool = False  # the output is the input, in another memory
     host_memory: tuple[str, ...] = ()  # names of inputs and outputs that are host values (NumPy arrays) on every device
     touches: str | Callable[..., str] = ""  # files, python: what the kernel gets at outside of the task; or the function of attributes that tells
     watches: bool = False  # it is there to find mistakes: hands on its first input, or has no output
@@ -38,6 +39,8 @@ class Properties:
     calls_later: bool = False  # the functions in its attributes run when its kernel has returned: a dataset is made now, its elements later
     lightweight: bool = False  # of a dataset: making an element takes hardly longer than handing it from one thread to another
     captures: str = ""  # of an op that calls functions in its step: the attribute with the types of their arguments, its last inputs; more may follow
+    expands: Callable[[dict[str, Any]], Any] | None = None  # by its attributes: the function whose operations run in its place, or None
+    implied: tuple[str, ...] = ()  # attributes that follow from the type of a node: GraphDefs do not have them
     repeats: bool = False  # runs its function ``body`` as long as its function ``cond`` says so
     list_role: str = ""  # of an op on lists of tensors: empty, push, pop
     array_role: str = ""  # of an op on arrays of tensors: create, gradient, write, scatter, read, gather, size
@@ -71,7 +74,10 @@ class Properties:
     idempotent: bool = False  # applied twice it gives what it gives once, bit for bit
     sums: bool = False  # the output is the sum of all inputs, which have its shape
     inner: Callable[..., tuple[int, int]] | None = None  # of a product of two: the axis of each factor that goes away, a function of attributes
-    epilogue: str = ""  # what it is as the end of a product that it alone uses: add (something to it), relu, descent (of a variable along it)
+    epilogue: str = ""  # what it is as the end of a product that it alone uses: add (something to it), relu, relu6, descent (of a variable along it)
+
+    # nodes, on whose number seeds that are not given depend
+    gradient_nodes: int | Callable[[Any], int | None] | None = None  # TensorFlow's gradient of it, or a function of it; None: as many as ours
 
     # images, whose axes may stand in another order
     images: tuple[str, ...] = ()  # names of the inputs and outputs whose axes stand in the order that its attribute data_format tells

@@ -118,14 +118,14 @@ class Signature:
     def unflatten_outputs(self, op: Operation) -> Any:
         """What calling the op returns: a list of outputs, in which a list output is a list; a sole list output is that list."""
         outputs: list[Any] = []
-        start = 0
+        flat, start = op.outputs, 0
         for arg in self.outputs:
             if not arg.is_list:
-                outputs.append(op.outputs[start])
+                outputs.append(flat[start])
                 start += 1
                 continue
             length = arg.length(op.attrs)
-            outputs.append(op.outputs[start:start + length])
+            outputs.append(flat[start:start + length])
             start += length
         return outputs[0] if len(outputs) == 1 else outputs
 

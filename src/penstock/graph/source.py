@@ -4,7 +4,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
-from types import CodeType
+from types import CodeType, FrameType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _DEPTH = 4  # user frames that are kept: the line itself and those that called it
@@ -35,6 +35,16 @@ def user_frames(depth: int = _DEPTH) -> Source:
                 break
         frame = frame.f_back  # type: ignore[assignment]
     return tuple(frames)
+
+
+def program_begins() -> None:
+    """What has called the caller so far, such as the script of the command `penstock`, is not the user's program."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file != "<string>":  # (python -c: programs may call parts of their own so)
+            INSIDE[file] = True
+        frame = frame.f_back
 
 
 def describe(source: Source) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 
 class DefaultStack(threading.local):
     """A stack per thread; leaving must happen in the order of entering, unless ``strict`` is off."""
+
+    entered: ClassVar[list[None]] = []  # one for each item, of any thread: as long as it is empty, no thread's stack need be asked
 
     def __init__(self) -> None:
         self.items: list[Any] = []
@@ -28,9 +30,11 @@ class DefaultStack(threading.local):
     def using(self, item: Any) -> Iterator[Any]:
         """Makes ``item`` the default inside a ``with`` block."""
         self.items.append(item)
+        self.entered.append(None)
         try:
             yield item
         finally:
+            self.entered.pop()
             if self.strict and (not self.items or self.items[-1] is not item):
                 raise AssertionError(f"Nesting violated for default stack of {type(item)} objects")
             for index in range(len(self.items) - 1, -1, -1):

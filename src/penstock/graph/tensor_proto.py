@@ -192,7 +192,7 @@ def _from_python(value: Any, dtype: DType | None) -> np.ndarray:
         raise ValueError("None values not supported.")
     if isinstance(value, (str, bytes)) or dtype is dtypes.string:
         return _string_array(value, dtype)
-    if dtype is not None and dtype.is_quantized and (fields := _quantized(value, dtype)) is not None:
+    if dtype is not None and dtype.is_quantized and (fields := _quantized_integers(value, dtype)) is not None:
         return fields
     try:
         array = np.asarray(value)
@@ -209,7 +209,7 @@ def _from_python(value: Any, dtype: DType | None) -> np.ndarray:
     return array.astype(dtype.np, copy=False)
 
 
-def _quantized(value: Any, dtype: DType) -> np.ndarray | None:
+def _quantized_integers(value: Any, dtype: DType) -> np.ndarray | None:
     """The integers of nested lists whose elements are tuples of one integer, which is how TensorFlow writes quantized values; else None."""
     leaf = value
     while isinstance(leaf, (list, np.ndarray)) and len(leaf):

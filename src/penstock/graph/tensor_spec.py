@@ -82,9 +82,9 @@ class BoundedTensorSpec(TensorSpec):
 
     @classmethod
     def from_spec(cls, spec: Any, name: str | None = None) -> BoundedTensorSpec:
-        """A bounded spec like ``spec``; without bounds of its own, those of its type."""
-        minimum, maximum = getattr(spec, "minimum", spec.dtype.min), getattr(spec, "maximum", spec.dtype.max)
-        return cls(spec.shape, spec.dtype, minimum, maximum, name or spec.name)
+        """A bounded spec like ``spec``, which may be a library's own with a type of NumPy; without bounds of its own, those of its type."""
+        dtype = dtypes.as_dtype(spec.dtype)
+        return cls(spec.shape, dtype, getattr(spec, "minimum", dtype.min), getattr(spec, "maximum", dtype.max), name or spec.name)
 
     def _key(self) -> tuple[Any, ...]:
         return *super()._key(), self._minimum.tobytes(), self._maximum.tobytes()

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from penstock.graph.node import Operation, Tensor
 
 
-def needed(fetches: Iterable[Tensor], targets: Iterable[Operation], fed: Collection[Tensor], control: bool = True) -> list[Operation]:
+def operations_behind(fetches: Iterable[Tensor], targets: Iterable[Operation], fed: Collection[Tensor], control: bool = True) -> list[Operation]:
     """The operations behind ``fetches`` and ``targets``, up to the tensors in ``fed``, each after those it depends on.
 
     With ``control`` off, control edges are not followed.

@@ -85,15 +85,16 @@ class Memory:
         key = (place, len(targets), recording.tag(ends))
         known = state.walks.get(key)
         if known is not None:
-            places = [recording.operations, list(recording.feeds)]
-            if all(value_key(_edge(places, where)) == value for where, value in known.asked):
+            if all(value_key(_edge(recording, where)) == value for where, value in known.asked):
                 count_block(graph, known.call.attrs["f"])
-                return _taken(known.results, recording.follow(known.call, tuple([_edge(places, where) for where in known.arguments])).outputs)
-        results, found, edges, op = self._by_structure(graph, tape.noted(), targets, sources, walk)
-        if found is not None and op is not None and op.call.origin is state:
-            state.walks[key] = _Shortcut(op.call, [_where(recording, edges[number]) for number in found.arguments],
-                                         [(_where(recording, edges[number]), value) for number, value in found.asked],
-                                         tape.watched_only(sources, found.results))
+                operations, fed = recording.operations, recording.fed
+                edges = tuple([fed[number] if index < 0 else (operations[number], index) for number, index in known.arguments])
+                return _taken(known.results, recording.follow(known.call, edges).outputs)
+        results, new_walk, all_edges, op = self._by_structure(graph, tape.noted(), targets, sources, walk)
+        if new_walk is not None and op is not None and op.call.origin is state:
+            state.walks[key] = _Shortcut(op.call, [_where(recording, all_edges[number]) for number in new_walk.arguments],
+                                         [(_where(recording, all_edges[number]), value) for number, value in new_walk.asked],
+                                         tape.watched_only(sources, new_walk.results))
         return tape.watched_only(sources, results)
 
     def _by_structure(self, graph: EagerGraph, operations: Iterable[EagerOperation], targets: list[Tensor], sources: list[Tensor],
@@ -119,17 +120,19 @@ def _where(recording: Recording, edge: Edge) -> tuple[int, int]:
     return (edge[0].place, edge[1]) if edge[0].recording is recording else (recording.feeds[edge], -1)
 
 
-def _edge(places: list[Any], where: tuple[int, int]) -> Edge:
+def _edge(recording: Recording, where: tuple[int, int]) -> Edge:
     number, index = where
-    edge: Edge = places[1][number] if index < 0 else (places[0][number], index)
-    return edge
+    return recording.fed[number] if index < 0 else (recording.operations[number], index)
 
 
 def _taken(results: list[Any], outputs: list[Tensor]) -> list[Any]:
-    def parts(places: Any) -> Any:
-        return outputs[places] if isinstance(places, int) else None if places is None else IndexedSlices(*map(parts, places))
+    return [_pick(places, outputs) for places in results]
 
-    return [parts(places) for places in results]
+
+def _pick(places: Any, outputs: list[Tensor]) -> Any:
+    """The output with a number, or IndexedSlices of some. No function inside of another: one that calls itself would keep the gradients until the
+    garbage is collected, and a segment would compute them as values that the program still holds."""
+    return outputs[places] if isinstance(places, int) else None if places is None else IndexedSlices(*[_pick(place, outputs) for place in places])
 
 
 def _seen(graph: EagerGraph, structure: Structure, walk: Callable[[], list[Any]]) -> tuple[list[Any], _Walk | None]:

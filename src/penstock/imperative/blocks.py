@@ -47,7 +47,7 @@ def as_block(graph: FuncGraph) -> bool:
 
 
 def count_block(graph: EagerGraph, block: FuncGraph) -> None:
-    """A loop that nobody looks at is cut by how many operations it has: see ``tape.py``."""
+    """A loop whose values are not looked at is cut by how many operations it has: see ``tape.py``."""
     graph.thread.recording.inside += len(block._ops)
 
 

@@ -1,34 +1,34 @@
 """``Defun`` of ``tensorflow.python.framework.function``: a Python function with declared types, for use in graphs.
 
-TensorFlow makes one node of a call; here a call builds the operations of the function in place, in a scope of the call's name, and the results carry
-the names that TensorFlow gives them. Values and gradients are the same, and so are gradients of one's own (``python_grad_func``, ``grad_func``).
-``definition`` is the function as a FunctionDef; ``from_definition`` and ``from_library`` read functions back.
+The function is traced once per graph, becomes known to the graph by its name, and a call is one node of that type, as in TensorFlow: GraphDefs have
+the function in their library, and its gradient is a ``SymbolicGradient``, unless it has one of its own (``python_grad_func``, ``grad_func``).
+``definition`` is the function as a FunctionDef; ``from_definition`` and ``from_library`` read functions back. In imperative style, where there are no
+nodes, a call runs the Python function.
 """
 from __future__ import annotations
 
 import functools
 import hashlib
 import inspect
-import itertools
 import re
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 from tensorboard.compat.proto.function_pb2 import FunctionDef, FunctionDefLibrary
+from tensorboard.compat.proto.graph_pb2 import GraphDef
 
 from penstock.custom_gradient import custom_gradient
 from penstock.errors import InvalidArgumentError
 from penstock.graph import dtypes
 from penstock.graph.convert import to_tensor
-from penstock.graph.function import FuncGraph
-from penstock.graph.function_def import inline, separate_function, to_function_def
-from penstock.graph.graph import default_graph
-from penstock.graph.node import Tensor
-from penstock.graph.scopes import name_scope
+from penstock.graph.function import FuncGraph, FunctionSignature, is_effect, outermost
+from penstock.graph.function_calls import add_function, call_node
+from penstock.graph.function_def import Library, MissingFunction, inline, named_function, to_function_def
+from penstock.graph.graph import Graph, default_graph
+from penstock.graph.graph_to_function import Names
+from penstock.graph.keys import GraphKeys
+from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import unknown_shape
-from penstock.ops.array.passing import identity_n
-from penstock.ops.constant import identity
 
 
 class Defun:
@@ -53,6 +53,36 @@ class Defun:
         return DefinedFunction(func, types, **self._options)
 
 
+class DefinedGraph(FuncGraph):
+    """The graph of a function that ``Defun`` has declared. What it uses from outside becomes further arguments or, ``by_value``, a part of it."""
+
+    by_value = False
+
+    def can_capture(self, graph: Graph) -> bool:
+        """By value, tensors of any graph."""
+        return self.by_value or super().can_capture(graph)
+
+    def capture(self, tensor: Tensor) -> Tensor:
+        """The tensor of this graph that stands for ``tensor``."""
+        if not self.by_value or tensor.op.graph is self:
+            return super().capture(tensor)
+        if tensor not in self._copies:
+            inputs = tuple(self.capture(each) for each in tensor.op._inputs)
+            made = tensor.op.definition.add_node(self, self.unique_name(tensor.op.name), inputs, tensor.op.attrs)
+            self._copies.update(zip(tensor.op.outputs, made.outputs))
+        return self._copies[tensor]
+
+    @functools.cached_property
+    def _copies(self) -> dict[Tensor, Tensor]:
+        return {}
+
+    def _control_op(self, item: Any) -> Operation:
+        op = super()._control_op(item)
+        if op.graph is not self:  # a call has no such edge
+            raise ValueError(f"{op!r} is not an element of this graph.")
+        return op
+
+
 class DefinedFunction:
     """A function that ``Defun`` has declared; ``input_types`` are None if each call brings its own."""
 
@@ -71,10 +101,9 @@ class DefinedFunction:
         self._grad_func: Any = grad_func
         self._python_grad_func, self._shape_func, self._capture_by_value = python_grad_func, shape_func, capture_by_value
         self._instances: dict[tuple[dtypes.DType, ...], DefinedFunction] = {}
+        self._last: FuncGraph | None = None  # the graph of the last trace
         self._definition: FunctionDef | None = None
-        self._captured: list[Tensor] = []
         self._base = re.sub(r"\W+", "", getattr(func, "__name__", "function"))
-        self._home: Any = lambda: None  # a weak reference to the graph of the first call
         functools.update_wrapper(self, func)
 
     # --- what it is --------------------------------------------------------------------------------------------------
@@ -97,14 +126,13 @@ class DefinedFunction:
         if self._definition is None:
             if self._types is None:
                 raise ValueError(f"'{self._func.__name__}' has no input types: instantiate it with some first")
-            self._definition = self._define()
+            self._definition = to_function_def(self._trace())
         return self._definition
 
     @property
     def captured_inputs(self) -> list[Tensor]:
         """The tensors outside of the function that it uses; those that are taken by value are a part of it."""
-        _ = self.definition
-        return list(self._captured)
+        return list((self._last or self._trace()).captures)
 
     @property
     def grad_func_name(self) -> str | None:
@@ -118,30 +146,67 @@ class DefinedFunction:
 
     def instantiate(self, input_types: Any) -> DefinedFunction:
         """The function for arguments of these types."""
-        types = tuple(dtypes.as_dtype(dtype) for dtype in input_types)
+        types = tuple(dtypes.as_dtype(dtype).base_dtype for dtype in input_types)
+        if self._types is not None:
+            return self
         if types not in self._instances:
-            gradient = self._grad_func
-            self._instances[types] = DefinedFunction(self._func, types, self._func_name, gradient, self._python_grad_func, self._out_names,
+            name = self._func_name and "_".join([self._func_name, *(dtype.name for dtype in types)])
+            self._instances[types] = DefinedFunction(self._func, types, name, self._grad_func, self._python_grad_func, self._out_names,
                                                      self._shape_func, self._capture_by_value, self._noinline)
         return self._instances[types]
 
-    def _define(self) -> FunctionDef:
-        graph = separate_function(self._func_name or self._base, self._home() or default_graph())
-        with graph.as_default(), graph.control_dependencies(None):
-            result = self._func(*[graph.add_input(dtype, unknown_shape(), f"x{index}") for index, dtype in enumerate(self._types or ())])
-            graph.outputs = [graph.capture(to_tensor(each)) for each in self._outputs(result)]
-        self._captured = [] if self._capture_by_value else list(graph.captures)
-        return self._proto(graph)
+    # --- its graph ---------------------------------------------------------------------------------------------------
 
-    def _proto(self, graph: FuncGraph) -> FunctionDef:
+    def _trace(self) -> FuncGraph:
+        """The function in the current graph; it is traced where it was not before."""
+        graph, last = outermost(default_graph()), self._last
+        if last is not None and outermost(last) is graph:
+            return last
+        known = None if self._definition is None else graph._functions.get(self._definition.signature.name)
+        if known is None or to_function_def(known) != self._definition:
+            known = self._new_trace()
+        self._last = known
+        return known
+
+    def _new_trace(self) -> FuncGraph:
+        graph = named_function(self._func_name or self._base, default_graph(), DefinedGraph)
+        assert isinstance(graph, DefinedGraph)
+        graph.by_value = self._capture_by_value
+        with graph.as_default(), graph.control_dependencies(None):
+            result = self._func(*[graph.add_input(dtype, unknown_shape(), name) for dtype, name in zip(self._types or (), self._argument_names())])
+            graph.outputs = [graph.capture(to_tensor(each)) for each in self._outputs(result)]
+        graph.effects = [op for op in graph._ops if is_effect(op)]
+        names = Names()
+        arguments = [names.new(tensor.op.name.removeprefix(graph.scope + "/")) for tensor in graph.inputs]
+        results = list(self._out_names) if self._out_names else list(map(Names().new, _last_parts(graph.outputs)))
+        graph.signature = FunctionSignature(arguments, _distinct(results), self._func.__doc__ or "", bool(self._noinline),
+                                            python_gradient=self._python_grad_func)
+        graph.name = self._func_name or self._hashed_name(graph)
+        return graph
+
+    def _argument_names(self) -> list[str]:
+        parameters = inspect.signature(self._func).parameters.values()
+        names = [each.name for each in parameters if each.kind is not each.VAR_POSITIONAL]
+        return names + [f"arg{index}" for index in range(len(names), len(self._types or ()))]
+
+    def _hashed_name(self, graph: FuncGraph) -> str:
+        """A name by what the function computes, the same in every process."""
+        graph.name = ""
         proto = to_function_def(graph)
-        proto.signature.name = ""
-        proto.signature.description = self._func.__doc__ or ""
-        if self._noinline:
-            proto.attr["_noinline"].b = True
-        digest = hashlib.sha1(proto.SerializeToString(deterministic=True)).hexdigest()[:11]
-        proto.signature.name = self._func_name or f"{self._base}_{digest}"
-        return proto
+        gradient = self._grad_func.name if self._grad_func is not None else ""
+        return f"{self._base}_{hashlib.sha1(proto.SerializeToString(deterministic=True) + gradient.encode()).hexdigest()[:11]}"
+
+    def function_graph(self) -> FuncGraph:
+        """The function, known to the current graph; another one of the same name that does the same counts as this one."""
+        function = self._trace()
+        same = default_graph()._functions.get(function.name)
+        if same is not None and same is not function and to_function_def(same) == to_function_def(function):
+            return same
+        add_function(default_graph(), function)
+        if self._grad_func is not None and function.signature is not None:
+            types = [tensor.dtype.base_dtype for tensor in (*function.inputs, *function.outputs)]
+            function.signature.gradient = self._grad_func.instantiate(types).function_graph()
+        return function
 
     # --- calling it --------------------------------------------------------------------------------------------------
 
@@ -149,22 +214,19 @@ class DefinedFunction:
         name = options.pop("name", None)
         if options:
             raise ValueError(f"Unknown keyword arguments: {', '.join(sorted(options))}")
-        if self._types is not None and len(args) != len(self._types):
+        if self._types is None:
+            return self.instantiate([to_tensor(arg).dtype for arg in args])(*args, name=name)
+        if len(args) != len(self._types):
             raise ValueError(f"Expected number of arguments: {len(self._types)}, received: {len(args)}")
-        if self._home() is None:
-            self._home = weakref.ref(default_graph())
-        with name_scope(name, self._func_name or self._base) as scope:
-            tensors = [to_tensor(arg, dtype) for arg, dtype in itertools.zip_longest(args, self._types or ())]
-            result = self._call(*tensors) if self._grad_func is None and self._python_grad_func is None else self._with_own_gradient(tensors)
-            return self._named(result, scope)
-
-    def _call(self, *inputs: Any) -> Any:
-        result = self._func(*inputs)
-        outputs = [to_tensor(each) for each in self._outputs(result)]
+        if default_graph().imperative:
+            return self._at_once([to_tensor(arg, dtype) for arg, dtype in zip(args, self._types)])
+        function = self.function_graph()
+        inputs = [to_tensor(arg, dtype) for arg, dtype in zip(args, self._types)]
+        node = call_node(function, [*inputs, *self._trace().captures], name or self._func_name or self._base)
         if self._shape_func is not None:
-            for output, shape in zip(outputs, self._shape_func(_Call(list(inputs), outputs))):
+            for output, shape in zip(node.outputs, self._shape_func(node)):
                 output.set_shape(shape)
-        return type(result)(outputs) if type(result) in (list, tuple) else outputs[0] if outputs else None
+        return node if not node.outputs else node.outputs[0] if len(node.outputs) == 1 else list(node.outputs)
 
     def _outputs(self, result: Any) -> list[Any]:
         """What the function returned, as a list."""
@@ -176,20 +238,14 @@ class DefinedFunction:
                                        f"{len(self._out_names)} outputs size = {len(outputs)}")
         return outputs
 
-    @staticmethod
-    def _named(result: Any, scope: str) -> Any:
-        """The results under the name of the call: its outputs."""
-        if result is None:
-            return None
-        if isinstance(result, Tensor):
-            return identity(result, name=scope)
-        named = identity_n(list(result), name=scope)
-        return named[0] if len(named) == 1 else named
+    def _at_once(self, tensors: list[Any]) -> Any:
+        """The call in imperative style."""
+        if self._grad_func is None and self._python_grad_func is None:
+            return self._func(*tensors)
 
-    def _with_own_gradient(self, tensors: list[Any]) -> Any:
         @custom_gradient
         def call(*inputs: Any) -> Any:
-            result = self._call(*inputs)
+            result = self._func(*inputs)
             outputs = list(result) if isinstance(result, (list, tuple)) else [result]
 
             def grad(*dys: Any) -> Any:
@@ -202,8 +258,42 @@ class DefinedFunction:
         return call(*tensors)
 
 
+def _last_parts(tensors: list[Tensor]) -> list[str]:
+    return [tensor.op.name.rpartition("/")[2] for tensor in tensors]
+
+
+def _distinct(names: list[str]) -> list[str]:
+    taken = Names()
+    return names if len(set(names)) == len(names) else [taken.new(name) for name in names]
+
+
+def _current() -> FuncGraph | None:
+    graph = default_graph()
+    return graph if isinstance(graph, DefinedGraph) else None
+
+
+def get_extra_inputs() -> list[Tensor]:
+    """The tensors outside of the function that is being defined that it has used so far."""
+    graph = _current()
+    return [] if graph is None else list(graph.captures)
+
+
+def get_extra_args() -> list[Tensor]:
+    """The arguments that stand for these in the function."""
+    graph = _current()
+    return [] if graph is None else list(graph.captures.values())
+
+
+def get_extra_vars() -> list[Any]:
+    """The variables among them."""
+    graph: Graph = default_graph()
+    variables = [*graph.get_collection(GraphKeys.GLOBAL_VARIABLES), *graph.get_collection(GraphKeys.LOCAL_VARIABLES)]
+    captured = {op for tensor in get_extra_inputs() for op in (tensor.op, *(source.op for source in tensor.op.inputs))}  # or what reads it
+    return [variable for variable in variables if variable.op in captured]
+
+
 class _Call:
-    """What functions for gradients and shapes get in place of the node of a call."""
+    """What a gradient function gets in place of the node of a call, in imperative style."""
 
     def __init__(self, inputs: list[Any], outputs: list[Any]) -> None:
         self.inputs, self.outputs = inputs, outputs
@@ -211,16 +301,29 @@ class _Call:
 
 # --- from protos -----------------------------------------------------------------------------------------------------
 
+class ReadFunction(DefinedFunction):
+    """A function that a FunctionDef defines; functions that it calls are in ``library``."""
+
+    def __init__(self, fdef: FunctionDef, grad_func: DefinedFunction | None, library: FunctionDefLibrary) -> None:
+        def call(*inputs: Any) -> Any:  # in imperative style
+            outputs = inline(fdef, list(inputs), default_graph().get_name_scope() + "/")
+            return outputs[0] if len(outputs) == 1 else outputs
+
+        call.__name__, call.__doc__ = fdef.signature.name, fdef.signature.description
+        super().__init__(call, tuple(dtypes.as_dtype(arg.type) for arg in fdef.signature.input_arg), fdef.signature.name, grad_func)
+        self._definition, self._library = fdef, library
+
+    def _new_trace(self) -> FuncGraph:
+        function = Library(GraphDef(library=self._library), default_graph()).get(self.definition.signature.name)
+        if isinstance(function, MissingFunction):
+            raise ValueError(f"the function {function!r} cannot be used: {function.reason}")
+        function.name = self.definition.signature.name
+        return function
+
+
 def from_definition(fdef: FunctionDef, grad_func: DefinedFunction | None = None) -> DefinedFunction:
     """The function that a FunctionDef defines."""
-    def call(*inputs: Any) -> Any:
-        outputs = inline(fdef, list(inputs), default_graph().get_name_scope() + "/")
-        return outputs[0] if len(outputs) == 1 else outputs
-
-    call.__name__, call.__doc__ = fdef.signature.name, fdef.signature.description
-    function = DefinedFunction(call, tuple(dtypes.as_dtype(arg.type) for arg in fdef.signature.input_arg), fdef.signature.name, grad_func)
-    function._definition = fdef
-    return function
+    return ReadFunction(fdef, grad_func, FunctionDefLibrary(function=[fdef]))
 
 
 def from_library(lib: FunctionDefLibrary) -> list[DefinedFunction]:
@@ -231,13 +334,14 @@ def from_library(lib: FunctionDefLibrary) -> list[DefinedFunction]:
             raise ValueError(f"FunctionDefLibrary missing '{name}' FunctionDef")
     gradient_of = {gradient.function_name: gradient.gradient_func for gradient in lib.gradient}
     functions: dict[str, DefinedFunction] = {}
+    without_gradients = FunctionDefLibrary(function=lib.function)
 
     def make(name: str, users: tuple[str, ...]) -> DefinedFunction:
         if name in users:
             raise ValueError("FunctionDefLibrary contains cyclic gradient functions!")
         if name not in functions:
             gradient = gradient_of.get(name)
-            functions[name] = from_definition(protos[name], None if gradient is None else make(gradient, (*users, name)))
+            functions[name] = ReadFunction(protos[name], None if gradient is None else make(gradient, (*users, name)), without_gradients)
         return functions[name]
 
     return [make(name, ()) for name in protos]

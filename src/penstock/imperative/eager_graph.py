@@ -14,6 +14,7 @@ from tensorboard.compat.proto.attr_value_pb2 import AttrValue
 
 from penstock import errors
 from penstock.graph import source
+from penstock.graph.device import DeviceSpec
 from penstock.graph.dtypes import DType, resource
 from penstock.graph.graph import Graph
 from penstock.graph.graph import _Later as Later
@@ -21,6 +22,7 @@ from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import TensorShape
 from penstock.graph.static import known_values
+from penstock.imperative.guesses import flat, guess_of, repeat
 from penstock.imperative.operation import Call, EagerOperation, Edge, hashable, value_key
 from penstock.imperative.recording import PENDING_LIMIT, State, ThreadState, Tree, fits, spec_of
 from penstock.imperative.tensor import EagerTensor
@@ -32,7 +34,6 @@ _LONGEST = 64  # elements of a list of numbers by which a call is known
 _NOTHING: frozenset[Any] = frozenset()
 _NUMBERS = {int, float, bool}
 _INSIDE = source.INSIDE
-_new_operation, _new_tensor = EagerOperation.__new__, EagerTensor.__new__
 
 
 def _constant_in(graph: Graph, tensor: EagerTensor) -> Tensor:
@@ -70,7 +71,9 @@ class EagerGraph(Graph):
         self._kinds: dict[Any, int] = {}  # ops with their attributes, numbered: quick to compare
         self._numbering = itertools.count()
         self.callbacks: list[Any] = []  # that are told of each operation, which then runs at its call
+        self.on_new_variable: list[Any] = []  # functions that are told of each variable, once it has its value
         self._is_sync = runner.sync
+        self._known_devices: set[str] = set()  # names of devices that are there
         self.walks: Any = None  # what tapes have done before: see ``backward.py``
 
     # --- recording ---------------------------------------------------------------------------------------------------
@@ -78,13 +81,25 @@ class EagerGraph(Graph):
     def call(self, definition: Any, values: Sequence[Any], given: dict[str, Any], name: str | None) -> Any:
         """What calling an op gives. This is what each operation of a loop costs: if one like it was made here before, nothing is found out again."""
         recording = self.thread.recording
-        state, operations = recording.state, recording.operations
-        if state is None or len(values) != len(definition.inputs) or self._gradient_overrides or len(operations) >= PENDING_LIMIT:
+        state = recording.state
+        if state is not None:
+            guess = state.guess
+            if guess is not None and guess.definition is definition and (outputs := repeat(recording, guess, values, given)) is not None:
+                return outputs
+        return self._call_by_key(definition, values, given, name)
+
+    def _call_by_key(self, definition: Any, values: Sequence[Any], given: dict[str, Any], name: str | None) -> Any:
+        """``call``, if another call was expected."""
+        recording = self.thread.recording
+        state = recording.state
+        if state is None or len(values) != len(definition.inputs) or self._gradient_overrides or len(recording.operations) >= PENDING_LIMIT:
             return _outputs(definition, definition.node(values, given, name))
-        tags: list[Any] = [definition]
+        lengths: list[int] | None = [] if definition.has_lists else None
+        inputs = values if lengths is None else flat(definition, values, lengths)
+        tags: list[Any] = [definition, *(lengths or ())]
         edges: list[Any] = []
         new: dict[Edge, int] | None = None
-        for value in _flat(definition, values, tags) if definition.has_lists else values:
+        for value in inputs:
             kind = type(value)
             if kind is not EagerTensor:
                 if kind is float or kind is int or kind is bool:
@@ -121,18 +136,19 @@ class EagerGraph(Graph):
         if self._state.devices:
             tags.append(self._devices())
         frame: Any = sys._getframe(2)
+        depth = 2
         while frame is not None and _INSIDE[frame.f_code.co_filename]:
-            frame = frame.f_back
+            frame, depth = frame.f_back, depth + 1
         if frame is not None:
             tags.append(id(frame.f_code))
             tags.append(frame.f_lasti)
         tag = tuple(tags)
         try:
             known = state.calls.get(tag)
-        except TypeError:  # attributes that are no keys
+        except TypeError:  # attributes that cannot be keys
             return _outputs(definition, definition.node(values, given, name))
         if known is not None:
-            call, constants = known
+            call, constants, guess = known
             whole = list(edges) if constants else edges
             feeds = recording.feeds
             for position, edge, number in constants:
@@ -142,20 +158,12 @@ class EagerGraph(Graph):
                     call = None  # a tensor of the program happens to be the constant, or was then
                     break
             if call is not None and (not call.asked or fits(call, whole, constants)):
-                if call.feeds or not definition.has_one_output or recording.watchers:
-                    return self._follow(call, tuple(whole))
-                # What ``recording.follow`` and ``op.output`` do, for most operations of most loops
-                op = _new_operation(EagerOperation)
-                op.call, op.edges, op.recording, op.place = call, whole, recording, len(operations)  # type: ignore[assignment]
-                op.results, op.noted, op._references = None, (), None
-                op.tensor = tensor = _new_tensor(EagerTensor)
-                tensor._edge, tensor._dtype, tensor._shape = (op, 0), call.dtype, call.shape
-                operations.append(op)
-                recording.state = call.state
-                return tensor
+                if not recording.scopes:
+                    state.guess = guess
+                return self._follow(call, tuple(whole))
         op = definition.node(values, given, name)
         if op.call.origin is state:
-            self._learn(op, state, tag, edges)
+            self._learn(op, state, tag, edges, lengths, (given, frame, depth))
         return _outputs(definition, op)
 
     def _follow(self, call: Call, edges: tuple[Edge, ...]) -> Any:
@@ -165,12 +173,15 @@ class EagerGraph(Graph):
             watcher.note(op)
         return _outputs(call.definition, op)
 
-    def _learn(self, op: EagerOperation, state: State, tag: Any, edges: list[Any]) -> None:
-        """Notes what a call was given, so that it is known next time; ``edges`` are those of tensors among it."""
+    def _learn(self, op: EagerOperation, state: State, tag: Any, edges: list[Any], lengths: list[int] | None,
+               how: tuple[dict[str, Any], Any, int]) -> None:
+        """Notes what a call was given, so that it is known next time; ``edges`` are those of tensors among it, ``lengths`` those of its lists,
+        ``how``: attributes, the program's frame, and how far that is."""
         feeds = self.thread.recording.feeds
-        constants = [(position, op.edges[position], feeds.get(op.edges[position])) for position, edge in enumerate(edges) if edge is None]
-        if all(producer.results is not None and number is not None for _, (producer, _), number in constants):
-            state.calls[tag] = op.call, constants
+        constants = [(position, op.edges[position], feeds.get(op.edges[position], -1)) for position, edge in enumerate(edges) if edge is None]
+        if all(producer.results is not None and number >= 0 for _, (producer, _), number in constants):
+            start = 1 + len(lengths or ())
+            state.calls[tag] = op.call, constants, guess_of(op.call, tag[start:start + len(edges)], lengths, constants, *how)
             self.thread.recording.tree.count += 1
 
     def _devices(self) -> tuple[Any, ...]:
@@ -200,7 +211,7 @@ class EagerGraph(Graph):
         tag = None if extra or self.runner.sync else (key, self._devices() if self._state.devices else (), *map(_site, line), *recording.tag(edges))
         call = None if tag is None else recording.find(tag, edges)
         if call is not None:
-            op = EagerOperation(call, edges)
+            op = EagerOperation.of(call, edges)
             for watcher in thread.recording.watchers:
                 watcher.note(op)
             recording.add(op, tag)
@@ -211,7 +222,7 @@ class EagerGraph(Graph):
         call.key, call.extra = key, extra
         call.asked = [(position, value_key(edge)) for position, edge in enumerate(edges) if edge in asked]
         call.deep = asked.difference(edges)
-        op = EagerOperation(call, edges)
+        op = EagerOperation.of(call, edges)
         if attributes.get("shared_name") == "" and any(dtype is resource for dtype, _ in expected):
             op.name = f"{name}_{op._id}"  # resources are kept by name
         if self._state.devices:
@@ -259,9 +270,9 @@ class EagerGraph(Graph):
         return expected, asked
 
     def _constant(self, name: str, attributes: dict[str, Any]) -> EagerOperation:
-        """A constant has its value. It is no part of a key: a program that feeds its data as constants would have all of it remembered."""
+        """A constant has its value. It is left out of keys: a program that feeds its data as constants would have all of it remembered."""
         shape = Const.infer_shapes(name, (), attributes, 1)
-        op = EagerOperation(Call(self, Const, name, attributes, [(attributes["dtype"], shape[0])], source.user_frames(1)), ())
+        op = EagerOperation.of(Call(self, Const, name, attributes, [(attributes["dtype"], shape[0])], source.user_frames(1)), ())
         if self._state.devices:
             self._apply_devices(op)
         op.finish([attributes["value"]])
@@ -308,9 +319,13 @@ class EagerGraph(Graph):
             yield probe.variables
 
     def keep_variable(self, variable: Any) -> None:
-        """Has tapes watch a variable that is trainable."""
+        """Has tapes watch a new variable that is trainable."""
         if variable.trainable:
-            variable.handle.op.call.variable = weakref.ref(variable)
+            handle = variable.handle.op
+            handle.call.variable = weakref.ref(variable)
+            _ = handle._id  # numbered now: tapes have variables in the order in which they were made
+        for function in self.on_new_variable:
+            function(variable)
 
     def capture(self, tensor: Tensor) -> Tensor:
         """The tensor itself; ValueError for one of a graph, which has no value here."""
@@ -351,6 +366,27 @@ class EagerGraph(Graph):
         """Does nothing: operations run in the order of the program."""
         return nullcontext()
 
+    @contextmanager
+    def device(self, device_name_or_function: Any) -> Iterator[None]:
+        """Operations made inside run on this device."""
+        with self.thread.recording.scope(), super().device(device_name_or_function):
+            yield
+
+    @contextmanager
+    def gradient_override_map(self, op_type_map: dict[str, str]) -> Iterator[None]:
+        """Operations of these types made inside take the gradient registered under another name."""
+        with self.thread.recording.scope(), super().gradient_override_map(op_type_map):
+            yield
+
+    def _apply_devices(self, op: Operation) -> None:
+        """Gives an operation its device; RuntimeError for one that this process does not have."""
+        super()._apply_devices(op)
+        if op._device and op._device not in self._known_devices:
+            wanted = DeviceSpec.from_string(op._device)
+            if not any(wanted.fits(DeviceSpec.from_string(device.name)) for device in self.runner.environment.devices):
+                raise RuntimeError(f"{op.device} unknown device.")
+            self._known_devices.add(op._device)
+
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:  # type: ignore[override]
         """Does nothing: there is no placement before values are there."""
         return nullcontext()
@@ -370,18 +406,6 @@ def _outputs(definition: Any, op: Any) -> Any:
     if definition.has_one_output:
         return op.outputs[0]
     return definition.unflatten_outputs(op) if definition.outputs else op
-
-
-def _flat(definition: Any, values: Sequence[Any], tags: list[Any]) -> list[Any]:
-    """The inputs of a call with lists among them; their lengths are added to ``tags``."""
-    flat: list[Any] = []
-    for arg, value in zip(definition.inputs, values):
-        if arg.is_list and isinstance(value, (list, tuple)):
-            tags.append(len(value))
-            flat += value
-        else:
-            flat.append(value)
-    return flat
 
 
 def _read(value: Any, graph: EagerGraph) -> Any:

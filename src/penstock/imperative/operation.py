@@ -7,11 +7,13 @@ stay in memory.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.graph.device import merge
 from penstock.graph.dtypes import DType
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import TensorShape
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from penstock.imperative.eager_graph import EagerGraph
     from penstock.imperative.recording import Recording, State
 
+HOST = "/job:localhost/replica:0/task:0/device:CPU:0"  # where operations run that no scope puts elsewhere
 UNSET: Any = object()  # the value of an output that has not been computed, or was not needed when its segment ran
 
 Edge = tuple["EagerOperation", int]  # an output of an operation
@@ -72,22 +75,36 @@ class EagerOperation(Operation):
     graph, definition, name, attrs = _shared("graph"), _shared("definition"), _shared("name"), _shared("attrs")
     _source, _device, _extra = _shared("source"), _shared("device"), _shared("extra")
     expected, key = _shared("expected"), _shared("key")
+    __init__ = object.__init__  # its maker sets what it has: ``of``, and ``repeat`` of guesses.py, where a further call would count
+    call: Call
+    edges: Sequence[Edge]
+    recording: Recording | None  # what it waits in
+    place: int  # and where
+    results: Any
+    noted: tuple[Any, ...]  # the tokens of the tapes that need it
+    tensor: EagerTensor | None  # its first output, as long as it waits: who else holds that is told by counting references
+    _references: list[Any] | None  # its outputs, weakly
     error: Exception | None
     _handles: dict[int, Any] | None
 
-    def __init__(self, call: Call, edges: tuple[Edge, ...], recording: Recording | None = None, place: int = -1) -> None:
-        self.call, self.edges = call, edges
-        self.recording, self.place = recording, place  # what it waits in, and where
-        self.results: Any = None
-        self.noted: tuple[Any, ...] = ()  # the tokens of the tapes that need it
-        self.tensor: EagerTensor | None = None  # its first output, as long as it waits: who else holds that is told by counting references
-        self._references: list[Any] | None = None  # its outputs, weakly
+    @classmethod
+    def of(cls, call: Call, edges: Sequence[Edge], recording: Recording | None = None, place: int = -1) -> EagerOperation:
+        """An operation that has not run."""
+        op = cls()
+        op.call, op.edges, op.recording, op.place = call, edges, recording, place
+        op.results, op.noted, op.tensor, op._references = None, (), None, None
+        return op
 
     def __getattr__(self, name: str) -> Any:
         try:
             return _LATER[name](self)
         except KeyError:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'") from None
+
+    @property
+    def device(self) -> str:
+        """The device that it runs on."""
+        return merge(HOST, self._device)
 
     @property
     def own_gradient(self) -> Any:
@@ -115,7 +132,7 @@ class EagerOperation(Operation):
         if index == 0 and self.recording is not None:
             tensor = self.tensor
             if tensor is None:
-                tensor = self.tensor = EagerTensor(self, 0)
+                tensor = self.tensor = self._new_output(0)
             return tensor
         references = self._references
         if references is None:
@@ -123,8 +140,14 @@ class EagerOperation(Operation):
         reference = references[index]
         tensor = None if reference is None else reference()
         if tensor is None:
-            tensor = EagerTensor(self, index)
+            tensor = self._new_output(index)
             references[index] = weakref.ref(tensor)
+        return tensor
+
+    def _new_output(self, index: int) -> EagerTensor:
+        tensor = EagerTensor()
+        tensor._edge = self, index
+        tensor._dtype, tensor._shape = self.call.expected[index]
         return tensor
 
     def stop_waiting(self) -> None:

@@ -15,7 +15,7 @@ from penstock.graph.node import Tensor
 from penstock.imperative.context import ensure_eager_graph
 from penstock.imperative.tape import GradientTape
 from penstock.ops.array.fill import zeros_like
-from penstock.ops.flow.py_func import py_func, told
+from penstock.ops.flow.py_func import class_and_message, py_func
 
 
 def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:
@@ -27,11 +27,11 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: s
     types = [dtypes.as_dtype(item) for item in (Tout if several else [Tout])]
     if default_graph().imperative:
         try:
-            results = _called(func, [to_tensor(item) for item in inp], types)
+            results = _call_eagerly(func, [to_tensor(item) for item in inp], types)
         except OpError:
             raise
         except Exception as error:
-            kind, message = told(error)
+            kind, message = class_and_message(error)
             raise kind(None, None, message) from error
         return results if several else results[0] if results else None
     tensors = [to_tensor(item) for item in inp]
@@ -60,7 +60,7 @@ def _differentiable(func: Callable[..., Any], tensors: list[Tensor], types: list
     return result
 
 
-def _called(func: Callable[..., Any], tensors: Sequence[Tensor], types: Sequence[dtypes.DType]) -> list[Tensor]:
+def _call_eagerly(func: Callable[..., Any], tensors: Sequence[Tensor], types: Sequence[dtypes.DType]) -> list[Tensor]:
     result = func(*tensors)
     if not types:
         return []
@@ -72,7 +72,7 @@ def _on_arrays(func: Callable[..., Any], types: Sequence[dtypes.DType]) -> Calla
     """``func`` as a function of arrays, which runs it in imperative style."""
     def run(*arrays: Any) -> Any:
         with ensure_eager_graph().as_default():
-            results = [item.numpy() for item in _called(func, [to_tensor(array) for array in arrays], types)]  # type: ignore[attr-defined]
+            results = [item.numpy() for item in _call_eagerly(func, [to_tensor(array) for array in arrays], types)]  # type: ignore[attr-defined]
         return results[0] if len(types) == 1 else results
 
     return run
@@ -86,7 +86,7 @@ def _gradient_on_arrays(func: Callable[..., Any], types: Sequence[dtypes.DType],
             sources = [tensor for tensor in tensors if tensor.dtype.is_floating]
             with GradientTape() as tape:
                 tape.watch(sources)
-                results = _called(func, tensors, types)
+                results = _call_eagerly(func, tensors, types)
             dys = [to_tensor(array, result.dtype) for array, result in zip(arrays[inputs:], results)]
             grads = tape.gradient(results, sources, dys)
             return [np.asarray(zeros_like(source) if grad is None else to_tensor(grad)) for source, grad in zip(sources, grads)]

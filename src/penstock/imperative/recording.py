@@ -25,10 +25,11 @@ _VARIANTS = 8  # calls that differ only in values that their shapes follow from
 class State:
     """What was recorded since the last look, as far as a plan depends on it."""
 
-    __slots__ = ("calls", "plans", "walks")
+    __slots__ = ("calls", "guess", "plans", "walks")
 
     def __init__(self) -> None:
         self.calls: dict[Any, Any] = {}  # what is called next: by arguments, a Call and its constants; by inputs, Calls that may fit
+        self.guess: Any = None  # the call that was made here last: see ``guesses.py``
         self.plans: dict[Any, Any] = {}  # by the values that leave the segment: see ``segments.py``
         self.walks: dict[Any, Any] = {}  # what tapes have done here: see ``backward.py``
 
@@ -53,6 +54,8 @@ class Recording:
     def __init__(self, runner: Any, tree: Tree) -> None:
         self.operations: list[EagerOperation] = []
         self.feeds: dict[Edge, int] = {}  # the values from outside that they use, numbered
+        self.fed: list[Edge] = []  # the same, by their numbers
+        self.scopes = 0  # how many blocks are open in which a call is more than its arguments: devices, watchers, gradients of one's own
         self.flushes = 0  # how often it has begun anew
         self.open_tapes: list[Any] = []  # the outermost first; they look at it when they need to know, at the latest before it runs: see ``tape.py``
         self.watchers: list[Any] = []  # that are told of each operation at its call
@@ -85,8 +88,8 @@ class Recording:
         """The call that was made here before, if this one is like it."""
         if self.state is None:
             return None
-        found: Call | None = next((call for call in self.state.calls.get(tag, ()) if fits(call, edges)), None)
-        return found
+        calls: Iterable[Call] = self.state.calls.get(tag, ())
+        return next((call for call in calls if fits(call, edges)), None)
 
     def add(self, op: EagerOperation, tag: Any = None) -> None:
         """Another operation, which waits until it is looked at. ``tag`` tells what it is like; None: it is like nothing."""
@@ -101,6 +104,7 @@ class Recording:
         for edge in op.edges:
             if edge[0].recording is not self and edge not in self.feeds:
                 self.feeds[edge] = len(self.feeds)
+                self.fed.append(edge)
                 call.feeds = True
         op.recording, op.place = self, len(self.operations)
         self.operations.append(op)
@@ -112,8 +116,9 @@ class Recording:
             for edge in edges:
                 if edge[0].recording is not self and edge not in feeds:
                     feeds[edge] = len(feeds)
+                    self.fed.append(edge)
         operations = self.operations
-        op = EagerOperation(call, edges, self, len(operations))
+        op = EagerOperation.of(call, edges, self, len(operations))
         operations.append(op)
         self.state = call.state
         return op
@@ -125,7 +130,7 @@ class Recording:
                 self._tell_tapes()
             operations, self.operations = self.operations, []
             state, self.state = self.state, None if self._runner.sync else self.tree.root
-            feeds, self.feeds = self.feeds, {}
+            feeds, self.feeds, self.fed = self.feeds, {}, []
             self.flushes, self.inside = self.flushes + 1, 0
             if operations:
                 self._runner.run(operations, state, feeds)
@@ -138,11 +143,21 @@ class Recording:
             tape.suspend()
         self.open_tapes, self.watchers = [], [watcher]
         try:
-            yield
+            with self.scope():
+                yield
         finally:
             self.open_tapes, self.watchers = tapes, watchers
             for tape in tapes:
                 tape.resume()
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Inside, a call is more than its arguments, and is not guessed."""
+        self.scopes += 1
+        try:
+            yield
+        finally:
+            self.scopes -= 1
 
     def _tell_tapes(self) -> None:
         """Has tapes note what concerns them; those that are open go on with what is recorded next."""

@@ -48,12 +48,12 @@ class Repeats:
     def learn(self, graph: EagerGraph, key: Any, tensors: Sequence[Tensor], function: Callable[..., Any]) -> None:
         """Notes that ``function(*tensors)`` was called; it is traced, and must build what it built before."""
         if key not in self._known:
-            self._known[key] = _traced(graph, tensors, function)
+            self._known[key] = _trace(graph, tensors, function)
         while len(self._known) > _MOST:
             self._known.popitem(last=False)
 
 
-def _traced(graph: EagerGraph, tensors: Sequence[Tensor], function: Callable[..., Any]) -> _Repeat | None:
+def _trace(graph: EagerGraph, tensors: Sequence[Tensor], function: Callable[..., Any]) -> _Repeat | None:
     """The block; None if the function does what a block cannot."""
     block = FuncGraph("repeated", graph)
     with block.as_default():

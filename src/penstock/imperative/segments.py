@@ -5,7 +5,7 @@ in, the variables that it touches, and which values leave it. The first time tha
 most structures never come again. The second time it becomes a graph with a plan, as a step of a session does, and from then on a segment of this
 structure is one run of that plan.
 
-Values come in as feeds, so that a learning rate that changes is no new structure. Those that shapes follow from (axes, paddings, the arguments of
+Values come in as feeds, so that another learning rate is the same structure. Those that shapes follow from (axes, paddings, the arguments of
 ``reshape``) are constants of the structure.
 """
 from __future__ import annotations
@@ -32,7 +32,7 @@ from penstock.graph.graph import Graph
 from penstock.graph.node import Tensor
 from penstock.graph.shape import TensorShape
 from penstock.imperative.blocks import operations_of
-from penstock.imperative.operation import UNSET, EagerOperation, Edge, hashable
+from penstock.imperative.operation import HOST, UNSET, EagerOperation, Edge, hashable
 from penstock.imperative.recording import State
 from penstock.ops.constant import Const, Placeholder
 from penstock.ops.flow.call_function import CallFunction
@@ -229,10 +229,7 @@ def _node(op: EagerOperation) -> Node:
     inputs = [(Node(Arg, producer.name, {"T": producer.expected[index][0].base_dtype, "index": index}, origin=producer), 0)
               for producer, index in op.edges]
     name = f"{op.type}{hashable(list(op.attrs.values()))}" if "seed2" in op.attrs else op.name  # calls with the same seeds share a generator
-    return Node(op.definition, name, op.attrs, inputs, device=op._device or _HOST, origin=op)
-
-
-_HOST = "/job:localhost/replica:0/task:0/device:CPU:0"
+    return Node(op.definition, name, op.attrs, inputs, device=op._device or HOST, origin=op)
 
 
 def _fetches(operations: list[EagerOperation]) -> tuple[tuple[int, int], ...]:
@@ -259,7 +256,10 @@ def _finish(operations: list[EagerOperation], fetches: Iterable[tuple[int, int]]
     """Gives operations their results; what was not asked for is ``UNSET``."""
     for op in operations:
         op.results = _NOT_KEPT
-        op.stop_waiting()
+        if getrefcount(op.tensor) > 2:
+            op.stop_waiting()
+        else:  # the same, for most operations
+            op.recording = op.tensor = None
         if not op.noted:
             op.edges = ()
     for (number, index), value in zip(fetches, values):

@@ -58,7 +58,7 @@ class GradientTape:
             self._graph = graph
             recording = graph.thread.recording
             if len(recording.operations) + recording.inside >= ENOUGH and not recording.open_tapes:
-                recording.flush()  # a loop that nobody looks at: each time the same turns run together
+                recording.flush()  # a loop whose values are not looked at: each time the same turns run together
             self._open(graph)
             self._start = None if self._entered else (recording.flushes, len(recording.operations))
         self._recording = self._entered = True
@@ -181,13 +181,13 @@ class GradientTape:
         self._operations, self._variables = {}, {}
 
     def watched_variables(self) -> tuple[Any, ...]:
-        """The variables that were watched, in the order in which they were read."""
+        """The variables that were watched, in the order in which they were made."""
         self._settle()
         graph = default_graph()
         if self._graph is None and isinstance(graph, FuncGraph) and self._watch_variables:  # in a function: those that it captures
             self._variables.update((tensor.op.call.variable(), None) for tensor in graph.captures
                                    if isinstance(tensor.op, EagerOperation) and tensor.op.call.variable is not None)
-        return tuple(self._variables)
+        return tuple(sorted(self._variables, key=lambda variable: variable.handle.op._id))
 
     def _forget(self) -> None:
         token = self._token[0]
@@ -266,6 +266,8 @@ class GradientTape:
         target = _tensor(target)
         if not target.shape.ndims or not source.shape.ndims or target.shape[0] != source.shape[0]:
             raise ValueError(f"Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to match.")
+        for shape in (target.shape, source.shape):
+            shape.with_rank_at_least(2)
         batch, rest = target.shape.as_list()[0], target.shape.as_list()[1:]
         with self._resumed():
             columns = reshape(target, [batch, -1])

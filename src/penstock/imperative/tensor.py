@@ -3,18 +3,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
-from penstock.graph.device import DeviceSpec
 from penstock.graph.dtypes import DType
 from penstock.graph.node import Tensor
 from penstock.graph.source import INSIDE
 from penstock.ops.constant import constant
-
-if TYPE_CHECKING:
-    from penstock.imperative.operation import EagerOperation
 
 
 def _internal(value: Any) -> Any:
@@ -33,9 +29,7 @@ class EagerTensor(Tensor):
     imperative = True
     __slots__ = ("_edge", "assign")  # the slice of a variable has ``assign``, which writes it
 
-    def __init__(self, op: EagerOperation, index: int) -> None:
-        self._edge = op, index
-        self._dtype, self._shape = op.call.expected[index]
+    __init__ = object.__init__  # its maker sets what it has: see ``EagerOperation.output``
 
     def __getattr__(self, name: str) -> Any:
         if name == "_id":  # what is seldom asked for is made then
@@ -83,10 +77,7 @@ class EagerTensor(Tensor):
     @property
     def device(self) -> str:
         """The device that holds the value."""
-        spec, named = DeviceSpec.from_string("/job:localhost/replica:0/task:0/device:CPU:0"), self._edge[0]._device
-        if named:
-            spec.merge_from(DeviceSpec.from_string(named))
-        return spec.to_string()
+        return self._edge[0].device
 
     @property
     def backing_device(self) -> str:

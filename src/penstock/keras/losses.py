@@ -103,7 +103,7 @@ def logcosh(y_true: Any, y_pred: Any) -> Any:
 def categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: Any = 0) -> Any:
     """``tf.keras.losses.categorical_crossentropy``."""
     y_true, y_pred = _pair(y_true, y_pred)
-    smoothed = _smoothed(y_true, label_smoothing, lambda: cast(shape(y_true)[1], y_pred.dtype))
+    smoothed = _smooth(y_true, label_smoothing, lambda: cast(shape(y_true)[1], y_pred.dtype))
     return crossentropy.categorical_crossentropy(smoothed, y_pred, from_logits=from_logits)
 
 
@@ -115,11 +115,11 @@ def sparse_categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool 
 def binary_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: Any = 0) -> Any:
     """``tf.keras.losses.binary_crossentropy``."""
     y_true, y_pred = _pair(y_true, y_pred)
-    smoothed = _smoothed(y_true, label_smoothing, lambda: 2.0)
+    smoothed = _smooth(y_true, label_smoothing, lambda: 2.0)
     return reduce_mean(crossentropy.binary_crossentropy(smoothed, y_pred, from_logits=from_logits), axis=-1)
 
 
-def _smoothed(y_true: Any, label_smoothing: Any, classes: Callable[[], Any]) -> Any:
+def _smooth(y_true: Any, label_smoothing: Any, classes: Callable[[], Any]) -> Any:
     """Targets that move towards equal probabilities."""
     if not isinstance(label_smoothing, Tensor):
         return y_true * (1.0 - label_smoothing) + label_smoothing / classes() if label_smoothing else y_true

@@ -19,7 +19,8 @@ from penstock.graph.dtypes import DType
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
-from penstock.graph.shape import as_shape
+from penstock.graph.shape import TensorShape, as_shape
+from penstock.graph.tensor_spec import TensorSpec
 from penstock.imperative.symbolic import symbolic_graph_of
 from penstock.layers import restoring
 from penstock.layers.calls import CallArguments, call_arguments, current_call, enter_call
@@ -78,6 +79,17 @@ class Layer(Tracking, Weights, Effects, Connected, Masking, Module):
         """The shapes of the outputs, from those of the inputs."""
         raise NotImplementedError(f"{type(self).__name__} does not define `compute_output_shape`.")
 
+    def compute_output_signature(self, input_signature: Any) -> Any:
+        """A TensorSpec for each output, from those of the inputs."""
+        for spec in nest.flatten(input_signature):
+            if not isinstance(spec, TensorSpec):
+                raise TypeError("Only TensorSpec signature types are supported, but saw signature signature entry: " + str(spec))
+        shapes = self.compute_output_shape(nest.map_structure(lambda spec: spec.shape, input_signature))
+        dtype = self.dtype or next(spec.dtype for spec in nest.flatten(input_signature))
+        if isinstance(shapes, list) and any(isinstance(each, (tuple, list, TensorShape)) for each in shapes):
+            return [TensorSpec(as_shape(each), dtype) for each in shapes]
+        return TensorSpec(as_shape(shapes), dtype)
+
     def _compute_output_shape(self, input_shape: Any) -> Any:
         """``compute_output_shape`` by the name, and with the result, that it had in TensorFlow 1.4."""
         result = self.compute_output_shape(input_shape)
@@ -114,7 +126,7 @@ class Layer(Tracking, Weights, Effects, Connected, Masking, Module):
         arguments = call_arguments(self.call)
         given = arguments.by_name(args, kwargs)
         masks = given.get("mask") if "mask" in given or not (arguments.expects("mask") or self._computes_masks) else masks_of(inputs)
-        injected = self._injected(arguments, given, masks)
+        injected = self._inject(arguments, given, masks)
         if not arguments.expects("training"):
             kwargs.pop("training", None)
         if current_call() is None:
@@ -142,7 +154,7 @@ class Layer(Tracking, Weights, Effects, Connected, Masking, Module):
         """The name scope of the ops of a call."""
         return name_scope(self.name)
 
-    def _injected(self, arguments: CallArguments, given: dict[str, Any], masks: Any) -> dict[str, Any]:
+    def _inject(self, arguments: CallArguments, given: dict[str, Any], masks: Any) -> dict[str, Any]:
         """What ``call`` expects and was not given: masks of the inputs, and whether the layer around this one trains."""
         injected = {}
         if arguments.expects("mask") and "mask" not in given and masks is not None:

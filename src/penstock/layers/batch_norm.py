@@ -217,7 +217,7 @@ class BatchNormalization(Layer):
         if static_truth(training) is False:
             mean, variance = self.moving_mean, self.moving_variance
         else:
-            scale, offset = self._adjusted(inputs, training, scale, offset)
+            scale, offset = self._adjust(inputs, training, scale, offset)
             mean, variance = self._moments(inputs, reduced, training)
             new_mean, new_variance = mean, variance
             if self.virtual_batch_size is not None:
@@ -225,10 +225,12 @@ class BatchNormalization(Layer):
             if self.renorm:
                 r, d, new_mean, new_variance = self._renorm_correction(new_mean, new_variance, training)
                 r, d = broadcast(stop_gradient(r, name="renorm_r")), broadcast(stop_gradient(d, name="renorm_d"))
-                scale, offset = _composed(r, d, scale, offset)
-            self.add_update(lambda: smart_cond(training, lambda: self._assign_moving_average(self.moving_mean, new_mean, self.momentum),
-                                               lambda: self.moving_mean))
-            self.add_update(lambda: smart_cond(training, lambda: self._update_variance(new_variance, self.momentum), lambda: self.moving_variance))
+                scale, offset = _compose(r, d, scale, offset)
+            # Replicas meet outside of the conditional: inside they cannot.
+            self.add_update(lambda: update_with_mean(lambda value: smart_cond(
+                training, lambda: self._assign_moving_average(self.moving_mean, value, self.momentum), lambda: self.moving_mean), new_mean))
+            self.add_update(lambda: update_with_mean(lambda value: smart_cond(
+                training, lambda: self._update_variance(value, self.momentum), lambda: self.moving_variance), new_variance))
         mean, variance = cast(mean, inputs.dtype), cast(variance, inputs.dtype)
         offset = None if offset is None else cast(offset, inputs.dtype)
         scale = None if scale is None else cast(scale, inputs.dtype)
@@ -236,14 +238,14 @@ class BatchNormalization(Layer):
         outputs.set_shape(inputs.shape)
         return outputs
 
-    def _adjusted(self, inputs: Any, training: Any, scale: Any, offset: Any) -> tuple[Any, Any]:
+    def _adjust(self, inputs: Any, training: Any, scale: Any, offset: Any) -> tuple[Any, Any]:
         """Scale and offset behind those that the user's ``adjustment`` adds in training."""
         if not self.adjustment:
             return scale, offset
         own_scale, own_bias = self.adjustment(shape(inputs))
         own_scale = smart_cond(training, lambda: own_scale, lambda: ones_like(own_scale))
         own_bias = smart_cond(training, lambda: own_bias, lambda: zeros_like(own_bias))
-        return _composed(own_scale, own_bias, scale, offset)
+        return _compose(own_scale, own_bias, scale, offset)
 
     def _moments(self, inputs: Any, axes: list[int], training: Any) -> tuple[Any, Any]:
         """Mean and variance of the batch in training, else their moving averages."""
@@ -258,12 +260,12 @@ class BatchNormalization(Layer):
         r, d = stddev / floor, (mean - self.renorm_mean) / floor
         with control_dependencies([r, d]):  # the averages change only after r and d were computed of them
             mean, stddev = identity(mean), identity(stddev)
-        r, d = _clipped(r, d, *(self.renorm_clipping.get(key) for key in ("rmin", "rmax", "dmax")))
+        r, d = _clip(r, d, *(self.renorm_clipping.get(key) for key in ("rmin", "rmax", "dmax")))
         r, d = smart_cond(training, lambda: r, lambda: ones_like(r)), smart_cond(training, lambda: d, lambda: zeros_like(d))
 
         def update(variable: Any, value: Any) -> Any:
-            value = identity(value)
-            return smart_cond(training, lambda: self._assign_moving_average(variable, value, self.renorm_momentum), lambda: identity(variable))
+            return update_with_mean(lambda value: smart_cond(
+                training, lambda: self._assign_moving_average(variable, value, self.renorm_momentum), lambda: identity(variable)), identity(value))
 
         with control_dependencies([update(self.renorm_mean, mean), update(self.renorm_stddev, stddev)]):
             return r, d, identity(mean), identity(variance)
@@ -286,14 +288,14 @@ class BatchNormalization(Layer):
         return config
 
 
-def _composed(scale: Any, offset: Any, then_scale: Any, then_offset: Any) -> tuple[Any, Any]:
+def _compose(scale: Any, offset: Any, then_scale: Any, then_offset: Any) -> tuple[Any, Any]:
     """One scale and offset for two that follow each other."""
     if then_scale is not None:
         scale, offset = scale * then_scale, offset * then_scale
     return scale, offset if then_offset is None else offset + then_offset
 
 
-def _clipped(r: Any, d: Any, rmin: Any, rmax: Any, dmax: Any) -> tuple[Any, Any]:
+def _clip(r: Any, d: Any, rmin: Any, rmax: Any, dmax: Any) -> tuple[Any, Any]:
     r = r if rmin is None else maximum(r, rmin)
     r = r if rmax is None else minimum(r, rmax)
     return r, d if dmax is None else minimum(maximum(d, -dmax), dmax)

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from tensorboard.compat.proto.config_pb2 import ConfigProto
+
 from penstock.graph.function import init_scope
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.stacks import default_session
@@ -20,6 +22,7 @@ from penstock.variables.partitioned import PartitionedVariable
 
 # Collections that belong to the graph but are not exported.
 _SESSION = ("session of layers",)
+_TARGET = ("target of the session of layers",)
 _VARIABLES = ("variables of layers",)
 _looked_at: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # {session: how many of the variables of its graph it has looked at}
 _given: list[Any] = []  # the session of `set_session`
@@ -55,8 +58,18 @@ def current_session() -> Any:
         return _given[0]
     sessions = graph.get_collection_ref(_SESSION)
     if not sessions:
-        sessions.append(Session(graph=graph))
+        target = (graph.get_collection(_TARGET) or [""])[0]
+        sessions.append(Session(target, graph=graph, config=ConfigProto(allow_soft_placement=True)))  # as TensorFlow's Keras makes it
     return sessions[0]
+
+
+def use_target(graph: Graph, target: str) -> None:
+    """Has the session of a graph run on a server. RuntimeError if there is a session already, which has the values of variables elsewhere."""
+    targets = graph.get_collection_ref(_TARGET)
+    if targets != [target] and graph.get_collection(_SESSION):
+        raise RuntimeError("A model that several workers train must be made under `strategy.scope()` before a value of the graph's other models is "
+                           "looked at; `tf.keras.backend.clear_session()` begins a new graph.")
+    targets[:] = [target]
 
 
 def forget_session(graph: Graph) -> None:

@@ -44,11 +44,11 @@ class Tracking:
         super().__setattr__(name, value)
         if name in self._untracked or isinstance(getattr(type(self), name, None), property):
             return
-        found = list(contained(value))
-        for item in found:
+        items = list(contained(value))
+        for item in items:
             if isinstance(item, Variable):
                 self._track_variable(item)
-        if found and default_graph().imperative:
+        if items and default_graph().imperative:
             restoring.retry()
 
     def _track_variable(self, variable: Variable) -> None:

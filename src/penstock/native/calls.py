@@ -123,11 +123,11 @@ class Code:
         if self._library is None and self._lock.acquire(blocking=wait):
             try:
                 if self._library is None:
-                    self._library = self._compiled()
+                    self._library = self._compile()
             finally:
                 self._lock.release()
 
-    def _compiled(self) -> target.Library:
+    def _compile(self) -> target.Library:
         if config.dump:
             print(target.dump(self.key, self._build(), config.dump), file=sys.stderr)
         code = target.object_code_for(self.key, self._build) if self._complete else target.object_code(self._build())

@@ -8,7 +8,9 @@ from penstock.graph.dtypes import as_dtype
 from penstock.native.calls import Array
 from penstock.native.contract.contractions import Contractions
 from penstock.native.contract.convolutions import AllConvolutions
+from penstock.native.contract.product import Epilogue
 from penstock.opencl.builder import SourceBuilder
+from penstock.opencl.products import bound_text
 from penstock.opencl.source import Operand, kernel_text, loaded, operand, stored
 
 _AXIS = ("count", "extent", "taps", "stride", "before", "dilation", "every")
@@ -27,7 +29,9 @@ _GATHER = """
       total += source[from] * filter[(i * x_taps + j) * channels + channel];
     }}
   }}
-  result[((image * y_count + y) * x_count + x) * channels + channel] = total;
+  long pixel = (image * y_count + y) * x_count + x;
+  {added}{bounds}
+  result[pixel * channels + channel] = total;
 """
 _CORRELATE = """
   long channel = get_global_id(0), tap = get_global_id(1);
@@ -70,16 +74,25 @@ def convert_elements(b: Any, source: Array, result: Array) -> None:
 class DeviceConvolutions(AllConvolutions):
     """Convolutions; depthwise ones have kernels of their own."""
 
-    def _call(self, name: str, operands: list[Array], axes: list[tuple[int, ...]], extent: int, work: int, label: str) -> None:
-        source, _, result = operands
+    def _gather(self, source: Array, filter: Array, result: Array, axes: list[tuple[int, ...]], label: str, epilogue: Epilogue | None = None) -> None:
+        epilogue, step = self._with_added(epilogue, result.shape)
+        work, filter = result.size * math.prod(filter.shape[:2]), self.b.contiguous(filter)
+        operands = [source, filter, *([] if epilogue.added is None else [epilogue.added]), result]
+        added = "" if epilogue.added is None else f"total += added[{'pixel * channels + ' if step else ''}channel];"
+        self._call("gather", operands, axes, result.shape[0] * result.shape[1], work, label, added, bound_text(epilogue, result.dtype, "total"))
+
+    def _call(self, name: str, operands: list[Array], axes: list[tuple[int, ...]], extent: int, work: int, label: str, added: str = "",
+              bounds: str = "") -> None:
+        source, result = operands[0], operands[-1]
         if not result.size:
             return
         b: Any = self.b
         size, t = result.dtype.itemsize, "double" if result.dtype.itemsize == 8 else "float"
         numbers = {"channels": source.shape[3], **dict(zip(("image_step", "line_step", "pixel_step"), (each // size for each in source.strides[:3]))),
                    **{f"{axis}_{part}": value for axis, values in zip("yx", axes) for part, value in zip(_AXIS, values)}, "images": source.shape[0]}
-        body = (_GATHER if name == "gather" else _CORRELATE).format(t=t)
-        text = kernel_text([Operand(each, t) for each in ("source", "filter", "result")], list(numbers), body)
+        body = (_GATHER if name == "gather" else _CORRELATE).format(t=t, added=added, bounds=bounds)
+        names = ("source", "filter", "result") if len(operands) == 3 else ("source", "filter", "added", "result")
+        text = kernel_text([Operand(each, t) for each in names], list(numbers), body)
         places = numbers["y_count"] * numbers["x_count"] if name == "gather" else math.prod(axis[2] for axis in axes)
         b.launch(text, operands, list(numbers.values()), (numbers["channels"], places, source.shape[0] if name == "gather" else 1),
                  label, flops=2 * work)

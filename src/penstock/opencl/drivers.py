@@ -39,11 +39,14 @@ def find() -> Found:
         return Found((), ("PENSTOCK_OPENCL=off: OpenCL devices are not looked for",))
     if importlib.util.find_spec("pyopencl") is None:
         return Found((), ("pyopencl is not installed: pip install 'penstock[opencl]'",))
-    import pyopencl as cl  # installed with the extra only, and it loads the drivers
-
     try:
-        platforms = cl.get_platforms()
-    except cl.Error as error:
+        import pyopencl as cl  # installed with the extra only, and it loads the drivers
+        failures, platforms_of = cl.Error, cl.get_platforms
+    except (ImportError, OSError, AttributeError) as error:  # a half of it was installed, or the library that finds drivers is missing
+        return Found((), (f"pyopencl cannot be loaded ({error}): pip install --force-reinstall pyopencl",))
+    try:
+        platforms = platforms_of()
+    except failures as error:
         return Found((), (f"there is no OpenCL driver ({error}). Install that of your GPU's vendor; PoCL runs on any CPU",))
     devices, reasons = [], []
     for platform in platforms:

@@ -67,6 +67,19 @@ class DeviceEmitter(Emitter):
     def __init__(self, traits: Traits, epilogues: bool = True) -> None:
         super().__init__(1, epilogues)
         self.traits = traits
+        self._copies: dict[Any, tuple[Array, int]] = {}  # arrays in another layout, and how many calls there were before them
+
+    def note_copy(self, key: Any, copy: Array) -> None:
+        """Remembers the copy of an array that has been made, for others that need the same."""
+        self._copies[key] = copy, len(self.calls)
+
+    def known_copy(self, array: Array, key: Any) -> Array | None:
+        """The copy that was noted, if it is still what the array is: all calls since then are kernels that run whenever this one does, and none of
+        them writes to the array."""
+        copy, since = self._copies.get(key, (None, 0))
+        later = self.calls[since:]
+        fresh = all(isinstance(call, Launch) and all(each.buffer is not array.buffer for each in call.operands[-call.writes:]) for call in later)
+        return copy if fresh else None
 
     def __getattr__(self, name: str) -> Any:
         if name not in FAMILIES:

@@ -71,6 +71,11 @@ class DeviceIndexing(Indexing):
             self.emit.launch(text, [indices, self.emit.status], [indices.size, limit], (indices.size,), "check")
         return indices
 
+    def refuse(self, bad: Array, needed: Sequence[Array]) -> None:
+        """Fails the step if a number, an int64, is not 0. What is ``needed`` to say why is in memory until then."""
+        names = [Operand("bad", "long"), *(operand(f"needed_{index}", array.dtype) for index, array in enumerate(needed)), _STATUS]
+        self.emit.launch(kernel_text(names, [], "if (*bad) *status = 1;"), [bad, *needed, self.emit.status], [], (1,), "check")
+
     def _check_sorted(self, ids: Array, limit: int, strict: bool, label: str) -> None:
         wrong = "<=" if strict else "<"
         body = f"""

@@ -82,7 +82,7 @@ class Gpu(DeviceKind):
     # --- nodes ---------------------------------------------------------------------------------------------------------------------------
 
     def supports(self, node: Node) -> bool:
-        """What native code can run of types that devices have, and the ops of variables."""
+        """What native code can run of types that devices have, the ops of variables, and what regions know before they run (ranges of sizes)."""
         definition = node.definition
         if definition.blocking or definition.touches or definition.kernel is None:
             return False
@@ -91,7 +91,12 @@ class Gpu(DeviceKind):
             return False
         if not self._has_doubles(node) and any(dtype.base_dtype is dtypes.float64 for dtype in types):
             return False
-        return self._has_code(node) or self._follows(node)
+        return self._has_code(node) or self._follows(node) or self._is_known_ahead(node)
+
+    def _is_known_ahead(self, node: Node) -> bool:
+        from penstock.native.regions.eligibility import is_known_ahead  # brings in LLVM
+
+        return is_known_ahead(node)
 
     def _has_code(self, node: Node) -> bool:
         """Is there device code for a node, or nothing to compute?"""
@@ -115,17 +120,20 @@ class Gpu(DeviceKind):
 
     def kernel(self, node: Node, context: Any) -> Kernel:
         """A node by itself: the host runs it."""
-        memory = self.memory(node.device)
-        names = node.definition.output_names(node.attrs)
-        inside = [memory.holds(dtype) and not dtype.is_ref and not self.in_host_memory(node, name, dtype)
-                  for name, dtype in zip(names, node.output_dtypes)]
-        return host_kernel(node, node.definition.bind(node, context), memory, inside)
+        return host_kernel(node, node.definition.bind(node, context), self.memory(node.device), self._inside(node))
+
+    def _inside(self, node: Node) -> list[bool]:
+        """Per output: is it in the memory of the device?"""
+        memory, names = self.memory(node.device), node.definition.output_names(node.attrs)
+        return [memory.holds(dtype) and not dtype.is_ref and not self.in_host_memory(node, name, dtype)
+                for name, dtype in zip(names, node.output_dtypes)]
 
     def region(self, body: RegionBody, environment: Any, interpret: Any) -> Any:
         """Kernels of OpenCL C, made when the shapes are known."""
         from penstock.opencl.region import DeviceRegion  # brings in LLVM and pyopencl
 
-        return DeviceRegion(body, environment, interpret, self.memory(body.nodes[0].device).queue)
+        on_host = {position for position, (node, index) in enumerate(body.outputs) if node not in body.args and not self._inside(node)[index]}
+        return DeviceRegion(body, environment, interpret, self.memory(body.nodes[0].device).queue, on_host)
 
     def in_host_memory(self, node: Node, argument: str, dtype: DType) -> bool:
         """What the host computes for the device stays there, until a node of the device needs it."""

@@ -73,7 +73,7 @@ class NestSource:
 
     # --- what is computed ------------------------------------------------------------------------------------------------------------------
 
-    def _computed(self, targets: Iterable[int], env: dict[int, VectorValue], axes: Sequence[tuple[NestAxis, str]]) -> list[str]:
+    def _compute(self, targets: Iterable[int], env: dict[int, VectorValue], axes: Sequence[tuple[NestAxis, str]]) -> list[str]:
         """Statements that give the targets, of what is in ``env`` already; they join it."""
         start, needed = len(self.b.lines), self.nest.needed(targets, env)
         for each in sorted(needed):
@@ -104,7 +104,7 @@ class NestSource:
         outer, axes = self._outer()
         axes = [*axes, (layout.row, "r"), (layout.inner, "i")]
         env: dict[int, VectorValue] = {}
-        body = self._computed([output.value for output in self.nest.outputs], env, axes)
+        body = self._compute([output.value for output in self.nest.outputs], env, axes)
         body += self._stores(range(len(self.nest.outputs)), env, axes)
         return [*outer, *self._over_rows(self._over_strip(body))]
 
@@ -129,19 +129,19 @@ class NestSource:
         env: dict[int, VectorValue] = {}
         lines: list[str] = []
         for loop in range(nest.loops):
-            lines += self._computed([each for each in self._kept_ids() if nest.phases[each] <= loop], env, kept)
+            lines += self._compute([each for each in self._kept_ids() if nest.phases[each] <= loop], env, kept)
             folds = {start: fold for start, fold in nest.folds.items() if nest.phases[start] == loop + 1}
             whole = [number for number, output in enumerate(nest.outputs) if output.whole and nest.phases[output.value] == loop]
             lines += [f"{self._wide(start)} a{start} = {self._identity(start)};" for start in folds]
             inside = dict(env)
-            body = self._computed([*(fold.operands[0] for fold in folds.values()), *(nest.outputs[number].value for number in whole)], inside, axes)
+            body = self._compute([*(fold.operands[0] for fold in folds.values()), *(nest.outputs[number].value for number in whole)], inside, axes)
             body += [self._accumulate(start, f"a{start}", str(inside[fold.operands[0]].ir)) for start, fold in folds.items()]
             body += self._stores(whole, inside, axes)
             lines += self._over_reduced(body, bool(folds))
             for start in folds:
                 lines += self._group_result(start)
                 env[start] = self._result(start, f"a{start}", lines)
-        lines += self._computed([output.value for output in nest.outputs if not output.whole], env, kept)
+        lines += self._compute([output.value for output in nest.outputs if not output.whole], env, kept)
         stores = self._stores([number for number, output in enumerate(nest.outputs) if not output.whole], env, kept)
         lines += ["if (get_local_id(0) == 0) {", *stores, "}"] if self.group > 1 and stores else stores
         return [*outer, *[f"__local {self._wide(start)} g{start}[{self.group}];" for start in nest.folds if self.group > 1], *self._over_rows(lines)]
@@ -180,13 +180,13 @@ class NestSource:
         inside: dict[int, VectorValue] = {}
         whole = [number for number, output in enumerate(nest.outputs) if output.whole]
         place = "[i - i0]" if self.traits.strips else ""
-        body = self._computed([*(fold.operands[0] for fold in nest.folds.values()), *(nest.outputs[number].value for number in whole)], inside, axes)
+        body = self._compute([*(fold.operands[0] for fold in nest.folds.values()), *(nest.outputs[number].value for number in whole)], inside, axes)
         body += [self._accumulate(start, f"a{start}{place}", str(inside[fold.operands[0]].ir)) for start, fold in nest.folds.items()]
         body += self._stores(whole, inside, axes)
         end: list[str] = []
         for start in nest.folds:
             env[start] = self._result(start, f"a{start}{place}", end)
-        end += self._computed([output.value for output in nest.outputs if not output.whole], env, kept)
+        end += self._compute([output.value for output in nest.outputs if not output.whole], env, kept)
         end += self._stores([number for number, output in enumerate(nest.outputs) if not output.whole], env, kept)
         return [*outer, *self._over_columns(body, end)]
 

@@ -38,7 +38,7 @@ class Pool:
 
     def block(self, nbytes: int, holder: str) -> Block:
         """Memory of at least this size; ``holder`` says what for. ResourceExhaustedError if there is none."""
-        size = _rounded(nbytes)
+        size = _size_class(nbytes)
         with self._lock:
             free = self._free.get(size)
             buffer = free.pop() if free else self._more(size, holder)
@@ -90,7 +90,7 @@ class Pool:
                            hint="a smaller batch or model, a larger gpu_options.per_process_gpu_memory_fraction, or another device")
 
 
-def _rounded(nbytes: int) -> int:
+def _size_class(nbytes: int) -> int:
     """The next size class: four of them per doubling, so that arrays of similar sizes can share blocks."""
     size = max(nbytes, _SMALLEST)
     step = max(1 << (size - 1).bit_length() - 3, _SMALLEST)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from penstock.opencl.emitter import DeviceEmitter
     from penstock.opencl.products import Task
 
-_LANES = {"float": 8, "double": 4, "int": 8, "uint": 8, "long": 4, "ulong": 4}
+_BYTES = {"float": 4, "double": 8, "int": 4, "uint": 4, "long": 8, "ulong": 8}
 _ROWS = 6  # of C in registers
 _BLOCK = 48  # rows that a work item does, at most
 _WORTH = 32  # rows of C for which B is copied into panels
@@ -81,7 +81,7 @@ _GRADIENT = """
 
 def emit(b: DeviceEmitter, task: Task, operands: list[Array], label: str) -> None:
     """Appends the kernels."""
-    t, lanes = task.element, _LANES[task.element]
+    t, lanes = task.element, b.traits.vector_bytes // _BYTES[task.element]
     numbers = {name: value for name, value in task.numbers.items() if name not in ("batch", "length", "b_step", "b_batch", "b_at")}
     operands = list(operands)
     operands[1], panels = _panels(b, task, operands[1], 2 * lanes, label)
@@ -96,13 +96,13 @@ def emit(b: DeviceEmitter, task: Task, operands: list[Array], label: str) -> Non
               "move_added": f"added += added_at{'' if gradient else ' + part * added_batch'};" if task.added else "",
               "declare": " ".join(f"{t}{lanes} s{r}_0 = 0, s{r}_1 = 0;" for r in range(each)), "stores": _stores(task, each, lanes, gradient)}
     if gradient:
-        body = _gradient(task, each, common)
+        body = _gradient(task, each, lanes, common)
         size = (columns, task.numbers["m"] // task.numbers["depth"] * -(-task.numbers["depth"] // each), 1)
         for name in ("a_step", "batch", "a_batch", "b_batch", "c_batch", "added_batch"):
             numbers.pop(name, None)
     else:
         block = _block(b, task.numbers["m"], columns * task.numbers["batch"], each)
-        body = _forward(task, each, common | {"block": "block"})
+        body = _forward(task, each, lanes, common | {"block": "block"})
         numbers["block"] = block
         size = (columns, -(-task.numbers["m"] // block), task.numbers["batch"])
         if task.windows:
@@ -128,8 +128,19 @@ def _panels(b: DeviceEmitter, task: Task, right: Array, width: int, label: str) 
     several = numbers.get("b_batch", 0)
     if not task.b_transposed and n % width == 0 and (numbers["m"] < _WORTH or (task.windows and task.a_transposed) or n == width):
         return right, {"b_at": at, "b_panel": width, "b_row": step, "b_batch": several}
-    size, panels, copies = right.dtype.itemsize, -(-n // width), batch if several else 1
-    result = b.empty((copies, panels, k, width), right.dtype)
+    panels, copies = -(-n // width), batch if several else 1
+    key = right.buffer, right.offset, n, k, copies, at, step, several, task.b_transposed
+    result = b.known_copy(right, key)
+    if result is None:
+        result = b.empty((copies, panels, k, width), right.dtype)
+        _copy_to_panels(b, task, right, result)
+        b.note_copy(key, result)
+    return result, {"b_at": 0, "b_panel": k * width, "b_row": width, "b_batch": panels * k * width if several else 0}
+
+
+def _copy_to_panels(b: DeviceEmitter, task: Task, right: Array, result: Array) -> None:
+    numbers, (copies, _, k, width), size = task.numbers, result.shape, right.dtype.itemsize
+    n, at, step, several = (numbers.get(name, 0) for name in ("n", "b_at", "b_step", "b_batch"))
     deep, across = (size, step * size) if task.b_transposed else (step * size, size)
     whole, rest = divmod(n, width)
     origin = at * size
@@ -141,7 +152,6 @@ def _panels(b: DeviceEmitter, task: Task, right: Array, width: int, label: str) 
         b.copy(b.move.full((), 0, right.dtype), last)
         source = b.view(right, (copies, k, rest), (several * size, deep, across), origin + whole * width * across)
         b.copy(source, b.view(last, (copies, k, rest), last.strides))
-    return result, {"b_at": 0, "b_panel": k * width, "b_row": width, "b_batch": panels * k * width if several else 0}
 
 
 def _rows(t: str, lanes: int, each: int, value: str) -> str:
@@ -160,8 +170,8 @@ def _stores(task: Task, each: int, lanes: int, gradient: bool) -> str:
     return "\n    ".join(lines)
 
 
-def _forward(task: Task, each: int, common: dict[str, object]) -> str:
-    t, lanes = task.element, _LANES[task.element]
+def _forward(task: Task, each: int, lanes: int, common: dict[str, object]) -> str:
+    t = task.element
     if not task.windows:
         step = "1" if task.a_transposed else "a_step"
         start = "\n    ".join(f"__global const {t} *a{r} = a + min(m0 + {r}, m - 1) * {step};" for r in range(each))
@@ -180,6 +190,6 @@ def _forward(task: Task, each: int, common: dict[str, object]) -> str:
     return _BODY.format(start=start, inner=inner, **common)
 
 
-def _gradient(task: Task, each: int, common: dict[str, object]) -> str:
+def _gradient(task: Task, each: int, lanes: int, common: dict[str, object]) -> str:
     offsets = " ".join(f"long e{r} = min(c0 + {r}, depth - 1);" for r in range(each))
-    return _GRADIENT.format(offsets=offsets, rows=_rows(task.element, _LANES[task.element], each, "ap[e{r}]"), **common)
+    return _GRADIENT.format(offsets=offsets, rows=_rows(task.element, lanes, each, "ap[e{r}]"), **common)

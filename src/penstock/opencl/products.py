@@ -1,7 +1,7 @@
 """Products of matrices, and convolutions as products with a matrix of windows that is never made: what ``native/contract/product.py`` describes.
 
 On GPUs a group of work items computes a square of C; pieces of A and B pass through local memory (``product_groups.py``). On CPUs a work item
-computes some rows of C, sixteen columns at a time, in registers (``product_strips.py``).
+computes some rows of C, two vectors of columns at a time, in registers (``product_strips.py``).
 """
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Task:
     scattered: bool  # the rows of C are pixels that are not side by side
     added: bool
     alpha: str
-    lower_bound: str
+    bounds: str
 
     def index_of_c(self, row: str, column: str) -> str:
         """Where an element of C is."""
@@ -51,8 +51,7 @@ class Task:
         result = value if not self.alpha else f"{self.alpha} * {value}"
         if self.added:
             result = f"added[{row} * added_step + {column}] + {result}"
-        bound = f"v = v < {self.lower_bound} ? {self.lower_bound} : v; " if self.lower_bound else ""
-        return f"{{ {self.element} v = {result}; {bound}c[{self.index_of_c(row, column)}] = v; }}"
+        return f"{{ {self.element} v = {result}; {self.bounds}c[{self.index_of_c(row, column)}] = v; }}"
 
 
 def emit_product(b: DeviceEmitter, product: Product, a: Array, right: Array, c: Array, label: str, epilogue: Epilogue | None,
@@ -74,7 +73,16 @@ def _task(p: Product, c: Array, epilogue: Epilogue, item: dict[str, int]) -> Tas
     numbers = {name: int(value) // size if name in _BYTES else int(value) for name, value in words.items()}
     if p.patches and numbers["length"] != numbers["depth"]:  # rows of windows that lie in one piece
         numbers["across"], numbers["dilation_x"] = numbers["length"] // numbers["depth"], 1
-    element = name_of(kind) if kind.is_floating or epilogue.lower_bound != -np.inf else f"u{name_of(kind)}"  # unsigned integers wrap
+    bounds = bound_text(epilogue, c.dtype, "v")
+    element = name_of(kind) if kind.is_floating or bounds else f"u{name_of(kind)}"  # unsigned integers wrap
     return Task(element, numbers, p.a_transposed, p.b_transposed, bool(p.patches), bool(numbers.get("c_width")),
                 epilogue.added is not None, "" if epilogue.alpha == 1.0 else literal(np.asarray(epilogue.alpha, kind.np)[()], kind),
-                "" if epilogue.lower_bound == -np.inf else literal(np.asarray(epilogue.lower_bound, kind.np)[()], kind))
+                bounds)
+
+
+def bound_text(epilogue: Epilogue, dtype: np.dtype, name: str) -> str:
+    """The statements that bring a variable between the bounds of an epilogue; NaN stays NaN."""
+    kind = as_dtype(dtype)
+    limits = [(sign, literal(np.asarray(bound, kind.np)[()], kind)) for sign, bound in (("<", epilogue.lower_bound), (">", epilogue.upper_bound))
+              if np.isfinite(bound)]
+    return "".join(f"{name} = {name} {sign} {bound} ? {bound} : {name}; " for sign, bound in limits)

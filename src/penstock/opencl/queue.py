@@ -34,6 +34,7 @@ class Traits:
     group: int  # work items of a group, at most
     local_bytes: int
     parameter_bytes: int  # of the arguments of a kernel
+    vector_bytes: int = 32  # of a register of the CPU
 
 
 def _traits(device: Any) -> Traits:
@@ -41,7 +42,7 @@ def _traits(device: Any) -> Traits:
     if os.environ.get("PENSTOCK_OPENCL_KERNELS") == "groups":  # the kernels of GPUs on a CPU: to test them there
         strips = False
     return Traits(strips, bool(device.double_fp_config), device.max_compute_units, min(device.max_work_group_size, 256), device.local_mem_size,
-                  device.max_parameter_size)
+                  device.max_parameter_size, 4 * min(max(device.native_vector_width_float, 4), 16))
 
 
 class DeviceQueue:
@@ -71,7 +72,7 @@ class DeviceQueue:
     # --- copies ----------------------------------------------------------------------------------------------------------------------------
 
     def write(self, buffer: Any, array: np.ndarray, private: bool = False) -> None:
-        """Copies an array to the device, without waiting for it; ``private``: nobody else can change the array meanwhile."""
+        """Copies an array to the device, without waiting for it; ``private``: no other thread can change the array meanwhile."""
         if array.nbytes:
             source = np.ascontiguousarray(array) if private else np.array(array, order="C")
             with self.lock:
@@ -103,10 +104,10 @@ class DeviceQueue:
         """A kernel of this text, with arguments of its own. Compiled programs are kept on disk, by device and driver."""
         program = self._programs.get(text)
         if program is None:
-            program = self._programs[text] = self._stored(text) or self._compiled(text)
+            program = self._programs[text] = self._load_from_disk(text) or self._compiled(text)
         return cl.Kernel(program, "run")
 
-    def _stored(self, text: str) -> Any | None:
+    def _load_from_disk(self, text: str) -> Any | None:
         """The program as an earlier process has left it on disk."""
         binary = cache.load(self._name_of(text))
         if binary is None:

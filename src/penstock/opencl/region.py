@@ -2,20 +2,16 @@
 from __future__ import annotations
 
 import functools
-import logging
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from penstock.errors import KernelError, invalid_argument
+from penstock.execute.cut_region import CutRegion, Interpret
 from penstock.execute.report import KernelReport, PlanReport, watch
 from penstock.graph import dtypes
-from penstock.native.calls import Unsupported
 from penstock.native.config import config
-from penstock.native.machine import defects
-from penstock.native.specialise.fallback import Fallback
 from penstock.native.specialise.specialisation import Specialisation
 from penstock.opencl.emitter import DeviceEmitter
 from penstock.opencl.memory import DeviceArray, upload
@@ -26,22 +22,17 @@ from penstock.program.ir import RegionBody
 if TYPE_CHECKING:
     from penstock.opencl.queue import DeviceQueue
 
-_log = logging.getLogger(__name__)
-_MOST = 32  # shapes that a region keeps kernels for
 _VALUES = "values of running steps"
 
 
-class DeviceRegion:
-    """A region of one plan."""
+class DeviceRegion(CutRegion["_Ready"]):
+    """A region of one plan; ``on_host``: the positions of outputs that are host values."""
 
-    def __init__(self, body: RegionBody, environment: Any, interpret: Any, queue: DeviceQueue) -> None:
-        self.body, self._environment, self._interpret, self._queue = body, environment, interpret, queue
-        types = [node.attrs["T"] for node in body.args]
-        self._refs = [position for position, dtype in enumerate(types) if dtype.is_ref or dtype is dtypes.resource]
-        self._ready: dict[Any, _Ready] = {}
-        self._interpretation: Any = None
-        self._lock = threading.Lock()
-        self.fallbacks: dict[str, str] = {}  # names of nodes that the host runs, and why
+    runner, raised = "the host", (KernelError,)  # out of memory
+
+    def __init__(self, body: RegionBody, environment: Any, interpret: Interpret, queue: DeviceQueue, on_host: Collection[int] = ()) -> None:
+        super().__init__(body, environment, interpret)
+        self._queue, self._on_host = queue, on_host
 
     def run(self, *inputs: Any) -> list[Any]:
         """The outputs."""
@@ -49,10 +40,7 @@ class DeviceRegion:
             outputs = self._by_kernels(inputs)
             if outputs is not None:
                 return outputs
-        inside = self._interpretation
-        if inside is None:
-            inside = self._interpretation = self._interpret(self.body, self._environment, self.fallbacks)
-        return inside.run(inputs)
+        return self._by_nodes(inputs)
 
     def ran_before(self, kernels: int | None) -> None:
         """Makes no difference."""
@@ -116,9 +104,7 @@ class DeviceRegion:
                 ready = self._specialise(signature)
                 if ready is None:
                     return None
-                if len(self._ready) >= _MOST:
-                    self._ready.pop(next(iter(self._ready)))
-                self._ready[signature] = ready
+                self._keep(signature, ready)
             return ready
 
     def _specialise(self, signature: Any) -> _Ready | None:
@@ -130,54 +116,23 @@ class DeviceRegion:
             table = functools.partial(DeviceTable, self._queue, f"the step of {body.nodes[-1].name}")
             made = Specialisation(body.nodes, body.args, body.outputs, shapes, emitter, table)
             made.table.compile()
-            return _Ready(made, self._queue)
+            return _Ready(made, self._queue, self._on_host)
 
         return self._attempt(make)
 
-    def _attempt(self, make: Callable[[], _Ready]) -> _Ready | None:
-        try:
-            return make()
-        except Fallback as why:
-            self._cut(why.node.name, why.reason)
-        except Unsupported as why:
-            self._cut(self.body.nodes[-1].name, str(why))
-        except KernelError:  # out of memory
-            raise
-        except Exception as error:  # a bug of the code generator must cost speed, not the user's program
-            defects.report(error)
-            if config.strict:
-                raise
-            self.fallbacks.update(dict.fromkeys((node.name for node in self.body.nodes), repr(error)))
-            self._interpretation = None
-        return None
-
-    def _cut(self, name: str, reason: str) -> None:
-        _log.info("the host runs %s: %s", name, reason)
-        self.fallbacks[name] = reason
-        self._interpretation = None
-
     def describe(self) -> PlanReport:
         """What its kernels did while they were watched, for all shapes; and what the host ran."""
-        inside = self._interpretation
         types = {node.name: node.definition.type for node in self.body.nodes}
         fallbacks = [(name, types.get(name, ""), f"the host runs it for the device, with copies: {why}") for name, why in self.fallbacks.items()]
-        reports = [ready.describe() for ready in self._ready.values() if ready.runs]
-        kernels = []
-        if inside is not None:
-            alone = [each for each in inside.watched if each.calls and each.node not in inside.regions]
-            kernels = [each.report(each.calls) for each in alone]
-            reports += [region.describe() for region in inside.regions.values()]
-        fallbacks += [each for report in reports for each in report.fallbacks]
-        kernels += [kernel for report in reports for kernel in report.kernels]
-        return PlanReport(kernels, sum(report.arena_bytes for report in reports), fallbacks, runs=max((report.runs for report in reports), default=0))
+        return self._report([*(ready.describe() for ready in self._ready.values()), *self._nested()], fallbacks)
 
 
 class _Ready:
     """The kernels for one signature."""
 
-    def __init__(self, made: Specialisation, queue: DeviceQueue) -> None:
+    def __init__(self, made: Specialisation, queue: DeviceQueue, on_host: Collection[int]) -> None:
         self._table: DeviceTable = made.table
-        self._fresh, self._results, self.updated, self._queue = made.fresh, made.results, made.updated, queue
+        self._fresh, self._results, self.updated, self._queue, self._on_host = made.fresh, made.results, made.updated, queue, on_host
         self.runs, self._seconds = 0, [0.0] * len(self._table.calls)
         self._known: dict[int, DeviceArray] = {}  # results that are the same in every run, by their identity
 
@@ -188,7 +143,16 @@ class _Ready:
             self.runs += 1
         if not self._table.run([*values, *outputs], generators, self._seconds if watch.on else None):
             return None
-        return [self._result(kind, what, outputs, inputs) for kind, what in self._results]
+        return [self._on_its_side(position, *each, outputs, inputs) for position, each in enumerate(self._results)]
+
+    def _on_its_side(self, position: int, kind: str, what: Any, outputs: list[DeviceArray], inputs: Sequence[Any]) -> Any:
+        """An output where its users look for it: on the host, or on the device."""
+        if position not in self._on_host:
+            return self._result(kind, what, outputs, inputs)
+        if kind == "known":
+            return np.asarray(what)
+        value = self._result(kind, what, outputs, inputs)
+        return value.numpy() if isinstance(value, DeviceArray) else value
 
     def _result(self, kind: str, what: Any, outputs: list[DeviceArray], inputs: Sequence[Any]) -> Any:
         if kind == "either":  # the host has to know which of the two
@@ -206,5 +170,5 @@ class _Ready:
         """What its kernels cost on average."""
         calls, runs = self._table.calls, max(self.runs, 1)
         kernels = [KernelReport(call.label, tuple(dict.fromkeys(item.node.name for item in call.nodes)), seconds / runs, call.flops, call.traffic)
-                   for call, seconds in zip(calls, self._seconds) if call.code is not None]
+                   for call, seconds in zip(calls, self._seconds) if self.runs and call.code is not None]
         return PlanReport(kernels, self._table.arena_bytes, runs=self.runs)

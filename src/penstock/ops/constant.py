@@ -50,7 +50,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     if isinstance(value, Tensor):
         raise TypeError(f"tf.constant needs a value, not the symbolic {value!r}; use tf.identity or tf.convert_to_tensor")
     if default_graph().imperative:
-        return _constant(_filled(_own_copy(value, _array(value, dtype)), shape), dtype, name)
+        return _constant(_fill_shape(_own_copy(value, _array(value, dtype)), shape), dtype, name)
     array = _own_copy(value, to_array(value, dtype, None if verify_shape else shape))
     if verify_shape and shape is not None and array.shape != tuple(as_shape(shape).as_list()):
         raise TypeError(f"Expected Tensor's shape: {tuple(as_shape(shape).as_list())}, got {array.shape}.")
@@ -70,7 +70,7 @@ def _array(value: Any, dtype: DType | None) -> np.ndarray:
 _C_NAMES = {"float32": "float", "float64": "double"}  # of types, in TensorFlow's messages of imperative style
 
 
-def _filled(array: np.ndarray, shape: Any) -> np.ndarray:
+def _fill_shape(array: np.ndarray, shape: Any) -> np.ndarray:
     """The array in a shape: its elements, or its one element everywhere. TypeError for other numbers of elements."""
     if shape is None:
         return array

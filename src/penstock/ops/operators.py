@@ -47,17 +47,23 @@ PLAIN: dict[Any, Any] = {_add: AddV2, _multiply: Mul, true_divide: RealDiv}
 UNARY: dict[str, Callable[..., Any]] = {"__neg__": Neg, "__abs__": abs, "__invert__": LogicalNot}
 
 
+_NUMBERS = (float, int)
 _FLOATS = (float32, *(FLOATS - {float32}))  # the usual one first: this is asked at every call
 
 
 def _forward(method: str, name: str, function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     reflected = f"__r{method[2:]}"
     plain = PLAIN.get(function, function)
+    is_op = type(plain) is OpDef
 
     def operator(x: Any, y: Any) -> Any:
-        if isinstance(x, Tensor) and (isinstance(y, Tensor) or type(y) in (float, int)) and x._dtype in _FLOATS:
+        is_plain = type(y) in _NUMBERS or isinstance(y, Tensor)
+        if (is_plain or getattr(y, "imperative", False)) and isinstance(x, Tensor) and x._dtype in _FLOATS:
             graph = default_graph()
-            return graph.call(plain, (x, y), {}, name) if graph.imperative and type(plain) is OpDef else plain(x, y, name=name)
+            if is_op and graph.imperative:
+                return graph.call(plain, (x, y if is_plain else to_tensor(y)), {}, name)  # to_tensor: of a variable
+            if is_plain:
+                return plain(x, y, name=name)
         with name_scope(None, name, [x, y]) as scope:
             x = to_tensor(x, None, "x")
             if not isinstance(y, (Tensor, SparseTensor)):

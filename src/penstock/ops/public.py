@@ -15,6 +15,7 @@ from penstock.graph.graph import default_graph
 from penstock.graph.opdef import OpDef
 
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
+_MISSING: Any = object()
 
 
 def function(definition: OpDef, public_name: str, node_name: str | None = None,
@@ -26,12 +27,15 @@ def function(definition: OpDef, public_name: str, node_name: str | None = None,
     rest = _attribute_names(definition)
     count = len(definition.inputs)
 
-    def call(*values: Any, name: str | None = None, **given: Any) -> Any:
-        if len(values) > count:
-            values, name = values[:count], _take_extra(public_name, values[count:], rest, given, name)
-        if sparse and values and isinstance(values[0], SparseTensor):
-            x = values[0]
-            return SparseTensor(x.indices, definition(x.values, name=name or node_name), x.dense_shape)
+    def call(first: Any = _MISSING, /, *others: Any, name: str | None = None, **given: Any) -> Any:
+        if others or first is _MISSING:
+            values = others if first is _MISSING else (first, *others)
+            if len(values) > count:
+                values, name = values[:count], _take_extra(public_name, values[count:], rest, given, name)
+        else:
+            values = (first,)
+        if sparse and isinstance(first, SparseTensor):
+            return SparseTensor(first.indices, definition(first.values, name=name or node_name), first.dense_shape)
         graph = default_graph()
         if graph.imperative:  # one call less: this is what each operation of a loop costs
             return graph.call(definition, values, given, name or node_name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 import struct
 import sys
+from typing import Any
 
 import numpy as np
 from google.protobuf.message import DecodeError
@@ -24,9 +25,11 @@ def _as_string(summary: Summary) -> np.ndarray:
     return result
 
 
-def _text(tag: bytes) -> str:
+def _text(tag: Any) -> str:
+    if not isinstance(tag, (bytes, str)):
+        raise invalid_argument(f"the tag of a summary is one string, not an array of the shape {list(np.shape(tag))}")
     try:
-        return tag.decode()
+        return tag.decode() if isinstance(tag, bytes) else tag
     except UnicodeDecodeError:
         raise invalid_argument(f"the tag {tag!r} is not UTF-8 text") from None
 

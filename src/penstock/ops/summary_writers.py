@@ -13,7 +13,7 @@ from penstock.graph import dtypes as dt
 from penstock.graph.attrs import TYPE, Attr, types
 from penstock.graph.opdef import op
 from penstock.ops.common import REAL, fixed, nothing
-from penstock.ops.queues.handles import made, plain
+from penstock.ops.queues.handles import find_or_create, plain
 from penstock.ops.summaries import AudioSummaryV2, HistogramSummary, ImageSummary, ScalarSummary, TensorSummaryV2
 from penstock.state.event_writers import EventWriter
 
@@ -44,7 +44,7 @@ class SummaryWriter:
     gradient = None
 
     def kernel(ctx, container, shared_name):
-        return made(ctx, "SummaryWriter", container, shared_name, EventWriter, by_node=True)
+        return find_or_create(ctx, "SummaryWriter", container, shared_name, EventWriter, by_node=True)
 
 
 @op("CreateSummaryFileWriter", "writer: resource, logdir: string, max_queue: int32, flush_millis: int32, filename_suffix: string ->")

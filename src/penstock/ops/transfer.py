@@ -84,7 +84,7 @@ class Token:
 class CopyIn:
     """Brings a host value into the memory of the node's device."""
 
-    on_host = True
+    on_host = copies = True
     host_memory = ("tensor",)
     shape = like("tensor")
     gradient = None
@@ -97,7 +97,7 @@ class CopyIn:
 class CopyOut:
     """Brings a value out of the memory of the node's device."""
 
-    on_host = True
+    on_host = copies = True
     host_memory = ("tensor",)
     shape = like("value")
     gradient = None

@@ -2,15 +2,19 @@
 
 A request is refused, and the refusal logged, if its ``Host`` or ``Origin`` is another than the server's own (a page of another site, or a name that
 was made to point here), if its path does not begin with the token, names no file of the page and no message, or if its body is too large or no JSON.
-Files are read once, when the server starts: no path of a request ever reaches the disk. It is built on the standard library's server: a handful of
-routes need no framework, and what is refused is decided here in one place.
+Files are read once, when the server starts: no path of a request ever reaches the disk. Of connections that wait for their next request only so many
+are kept: the one that has waited longest is closed, so that idle or slow ones, which need no token, keep no page from being served. It is built on
+the standard library's server: a handful of routes need no framework, and what is refused is decided here in one place.
 """
 from __future__ import annotations
 
+import contextlib
 import hmac
 import json
 import secrets
+import socket
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -25,6 +29,7 @@ Message = Callable[[dict[str, Any]], Answer]
 HOST = "127.0.0.1"
 SHARED = Path(__file__).with_name("shared")  # what all pages are made of: the style, elements, drawings
 MOST_BYTES = 64 * 1024  # of a message
+MOST_WAITING = 32  # connections without a request that has been read; a browser has up to six
 _TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 _HEADERS = {"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
                                        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -54,7 +59,36 @@ class PageServer(ThreadingHTTPServer):
         self.files = {path.name: path.read_bytes() for each in (SHARED, folder) for path in each.iterdir() if path.suffix in _TYPES}
         self.name, self.messages, self.bad_input, self.token = name, messages, bad_input, secrets.token_urlsafe(24)
         self.answered = False  # has a page asked for anything yet?
+        self._waiting: dict[socket.socket, None] = {}  # connections, the one that has waited longest first
+        self._lock = threading.Lock()
         super().__init__((HOST, port), _Handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """A new connection."""
+        self.waits(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """A connection ends."""
+        self.works(request)
+        super().shutdown_request(request)
+
+    def waits(self, connection: socket.socket) -> None:
+        """A connection waits for a request."""
+        with self._lock:
+            self._waiting[connection] = None
+            oldest = next(iter(self._waiting)) if len(self._waiting) > MOST_WAITING else None
+            if oldest is not None:
+                del self._waiting[oldest]
+        if oldest is not None:
+            runtime_logger().warning("%s: closed a connection that has waited longest, for there are more than %d", self.name, MOST_WAITING)
+            with contextlib.suppress(OSError):  # it may have ended meanwhile
+                oldest.shutdown(socket.SHUT_RDWR)
+
+    def works(self, connection: socket.socket) -> None:
+        """A connection waits no more."""
+        with self._lock:
+            self._waiting.pop(connection, None)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A connection that breaks off is nothing to tell; anything else is a bug."""
@@ -87,14 +121,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, find: Callable[[str], tuple[str, bytes]]) -> None:
         try:
-            kind, content = find(self._checked_name())
+            name = self._checked_name()
+            self.server.works(self.connection)
+            kind, content = find(name)
         except Refused as refusal:
-            runtime_logger().warning("%s: refused %r from %s: %s", self.server.name, self.requestline[:200], self.client_address[0], refusal)
             self.close_connection = True  # its body, if there is one, has not been read
-            self._send(refusal.status, "application/json", json.dumps({"error": str(refusal)}).encode())
+            self._refuse(refusal)
         else:
             self.server.answered = True
             self._send(200, kind, content)
+            self.server.waits(self.connection)
 
     def _checked_name(self) -> str:
         """What is asked for, behind the token."""
@@ -139,7 +175,7 @@ class _Handler(BaseHTTPRequestHandler):
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal():
             raise Refused(411, "a message tells its length")
-        if int(length) > MOST_BYTES:
+        if len(length) > 9 or int(length) > MOST_BYTES:
             raise Refused(413, f"a message has at most {MOST_BYTES} bytes")
         try:
             body = json.loads(self.rfile.read(int(length)))
@@ -155,6 +191,15 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Requests that are not understood here: another method, a broken request line, headers without an end."""
+        self.close_connection = True
+        self._refuse(Refused(code, message or self.responses[code][0]))
+
+    def _refuse(self, refusal: Refused) -> None:
+        runtime_logger().warning("%s: refused %r from %s: %s", self.server.name, self.requestline[:200], self.client_address[0], refusal)
+        self._send(refusal.status, "application/json", json.dumps({"error": str(refusal)}).encode())
 
     def log_message(self, format: str, *values: Any) -> None:
         """Refusals are logged; that a page asks for frames is nothing to tell."""

@@ -22,7 +22,7 @@ from penstock.playground.settings import CHECKS, LIVE, BadSettings, Change, Sett
 from penstock.session.session import Session
 from penstock.variables.initialization import global_variables_initializer
 
-GRID = 48  # points of a heat map, in each direction
+GRID = 48  # points of a heat map in each direction
 EDGE = 6.0  # the plane that is drawn ends here
 CURVE = 60  # points of the curves that are computed when a board is trained again up to a step
 _WEIGHT = re.compile(r"w(\d+)\.(\d+)\.(\d+)|b(\d+)\.(\d+)")
@@ -46,7 +46,7 @@ class Board:
         self.step = 0
         self.curve: list[list[Any]] = []  # [step, training loss, test loss], those that no frame has had yet
         self.batch: Any = None  # the indices of the last one
-        self._grid = _grid()
+        self._grid = _grid(GRID)
         self._note_losses()
         self._replay(changes, step)
 
@@ -125,7 +125,8 @@ class Board:
 
     def frame(self, **told: Any) -> bytes:
         """The numbers of a moment as JSON, and behind it the heat maps of all neurons, a byte per point; its length stands before."""
-        weights, biases, neurons = self.session.run([self.names.weights, self.names.biases, self.names.neurons], {self.names.position: self._grid})
+        wanted = [self.names.weights, self.names.biases, self.names.neurons]
+        weights, biases, neurons = self.session.run(wanted, {self.names.position: self._grid})
         curve, self.curve = self.curve, []
         numbers = {"step": self.step, "epoch": self.step // self.epoch_steps, "epoch_steps": self.epoch_steps, "curve": curve, "grid": GRID,
                    "weights": [_finite(each) for each in weights], "biases": [_finite(each) for each in biases], **told}
@@ -147,9 +148,9 @@ class Board:
         return {self.names.position: self.names.points[indices], self.names.target: self.names.labels[indices]}
 
 
-def _grid() -> Any:
+def _grid(count: int) -> Any:
     """Points of the plane, from the upper left to the lower right."""
-    line = np.linspace(-EDGE, EDGE, GRID)
+    line = np.linspace(-EDGE, EDGE, count)
     return np.stack(np.meshgrid(line, -line), axis=-1).reshape(-1, 2)
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import tempfile
 import threading
-from collections import deque
+from collections import Counter, defaultdict, deque
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,14 @@ from tensorboard.compat.proto.config_pb2 import ConfigProto
 
 from penstock.distributed.launch_engine import cluster_secret_for
 from penstock.distributed.launch_local import LocalJob, local_job
-from penstock.distributed.launch_plan import LaunchPlan
+from penstock.distributed.launch_plan import LaunchPlan, Task
+from penstock.distributed.launch_state import RUNNING, WAITING
 from penstock.distributed.status import record_cluster
 from penstock.errors import OpError
 from penstock.graph.graph import Graph
 from penstock.monitor.cluster import lanes
 from penstock.ops.constant import placeholder
+from penstock.playground.cluster_notes import STARTING, note
 from penstock.playground.cluster_program import PAUSE, REPORTED, ClusterSettings, build_network, write_cluster_program
 from penstock.playground.settings import BadSettings, Settings
 from penstock.session.session import Session
@@ -65,7 +68,8 @@ class BoardCluster:
         self.weights: Any = None
         self.biases: Any = None
         self.step, self.reports = 0, np.zeros([wanted.workers, len(REPORTED)], np.float32)
-        self.trouble = "The tasks are starting."
+        self._error: OpError | None = None  # of the last look at the variables
+        self._serving: dict[Task, int] = {}  # tasks that were seen to serve, and how often each had been started again by then
         self._pauses = [PAUSE] * wanted.workers
         self._ask_for_pauses = False
         self._log = _Log()
@@ -96,12 +100,25 @@ class BoardCluster:
 
     def state(self) -> dict[str, Any]:
         """The tasks, what the workers report, and the last lines."""
-        statuses = self._job.state.statuses() if self._job is not None else {}
+        states = {task: self._state_of(task) for task in self._plan.tasks()}
         restarts = self._job.state.restarts_of if self._job is not None else (lambda task: 0)
-        tasks = [{"name": str(task), "job": task.job, "index": task.index, "state": statuses.get(task, "waiting"), "restarts": restarts(task),
-                  **(self._report(task.index) if task.job == "worker" else {})} for task in self._plan.tasks()]
-        return {"tasks": tasks, "step": int(self.step), "trouble": self.trouble, "lines": list(self._log.lines)[-12:], "mode": self.wanted.mode,
+        tasks = [{"name": str(task), "job": task.job, "index": task.index, "state": state, "restarts": restarts(task),
+                  **(self._report(task.index) if task.job == "worker" else {})} for task, state in states.items()]
+        trouble = STARTING if self.weights is None else note(self.wanted, [task for task, state in states.items() if state != RUNNING], self._error)
+        return {"tasks": tasks, "step": int(self.step), "trouble": trouble, "lines": list(self._log.lines)[-12:], "mode": self.wanted.mode,
                 "program": self.text}
+
+    def _state_of(self, task: Task) -> str:
+        """What the launcher says of a task; one whose process runs is "starting" until it serves."""
+        if self._job is None:
+            return WAITING
+        status, restarts = self._job.state.statuses()[task], self._job.state.restarts_of(task)
+        if status != RUNNING or self._serving.get(task) == restarts:
+            return status
+        if not _listens(self._job.cluster[task.job][task.index]):
+            return "starting"
+        self._serving[task] = restarts
+        return RUNNING
 
     def _report(self, index: int) -> dict[str, Any]:
         return {**dict(zip(REPORTED, map(float, self.reports[index]))), "pause": self._pauses[index], "chief": index == 0}
@@ -127,7 +144,7 @@ class BoardCluster:
         except OpError as error:
             return {**lanes([]), "travels": [], "trouble": error.message}
         for task in recorded:
-            task["steps"] = [step for step in task.get("steps", ()) if any("train" in row[0] for rows in step["devices"].values() for row in rows)]
+            task["steps"] = [step for step in task.get("steps", ()) if trains(step)]
         picture = lanes(recorded)
         return {**picture, "travels": travels(picture), "trouble": ""}
 
@@ -161,18 +178,25 @@ class BoardCluster:
                 with Session(self._target(), graph=graph, config=config) as session:
                     self._look_on(session, looked_at, set_pauses)
             except OpError as error:
-                self.trouble = error.message.partition("\n")[0][:300]
+                self._error = error
                 self._over.wait(0.5)
 
     def _look_on(self, session: Session, looked_at: list[Any], set_pauses: Any) -> None:
         self._ask_for_pauses = True  # variables that were lost have their first values again
         while not self._over.wait(_EVERY):
             self.step, self.weights, self.biases, self.reports = session.run(looked_at)
-            self.trouble = ""
+            self._error = None
             if self._ask_for_pauses:
                 operation, fed = set_pauses
                 session.run(operation, {fed: self._pauses})
                 self._ask_for_pauses = False
+
+
+def _listens(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    with socket.socket() as probe:
+        probe.settimeout(0.1)
+        return probe.connect_ex((host, int(port))) == 0
 
 
 def _assignment(names: dict[str, Any], workers: int) -> tuple[Any, Any]:
@@ -181,14 +205,15 @@ def _assignment(names: dict[str, Any], workers: int) -> tuple[Any, Any]:
     return assign(names["pauses"], fed).op, fed
 
 
+def trains(step: dict[str, Any]) -> bool:
+    """True if a recorded step computes gradients or applies them (in synchronous training the chief does that in steps of its own)."""
+    return any("gradients/" in node or "/update_" in node for rows in step["devices"].values() for node, *_ in rows)
+
+
 def travels(picture: dict[str, Any]) -> list[list[Any]]:
-    """[what, who gets it, tensors, bytes] of a timeline, per step: workers get the values of variables, the ps get gradients."""
-    totals: dict[str, list[int]] = {}
-    for _, _, _, kind, size, device, _, _ in picture["bars"]:
+    """[what, who gets it, bytes] of a timeline, in a step in which it gets anything: workers get the values of variables, the ps get gradients."""
+    steps: dict[str, Counter[int]] = defaultdict(Counter)
+    for _, _, _, kind, size, device, _, step in picture["bars"]:
         if kind == "_Recv":
-            count = totals.setdefault(device, [0, 0])
-            count[0] += 1
-            count[1] += size
-    steps = max(1, len(picture["steps"]))
-    return [["gradients" if "/job:ps" in device else "variables", device, count / steps, size / steps]
-            for device, (count, size) in sorted(totals.items())]
+            steps[device][step] += size
+    return [["gradients" if "/job:ps" in device else "variables", device, sizes.total() / len(sizes)] for device, sizes in sorted(steps.items())]

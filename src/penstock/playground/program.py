@@ -118,15 +118,15 @@ def _layers(settings: Settings) -> Iterator[str]:
     for number, neurons in enumerate(settings.layers, 1):
         name = _hidden(number)
         yield _LAYER.format(scope=f"layer_{number}", number=number, inputs=width, outputs=neurons, name=name,
-                            value=_applied(ACTIVATIONS[settings.activation], f"tf.matmul({before}, w{number}) + b{number}"))
+                            value=_applications(ACTIVATIONS[settings.activation], f"tf.matmul({before}, w{number}) + b{number}"))
         before, width = name, neurons
     last = len(settings.layers) + 1
     final = "tf.tanh" if settings.problem == "classification" else ""
     yield _LAYER.format(scope="output", number=last, inputs=width, outputs=1, name="output",
-                        value=_applied(final, f"tf.matmul({before}, w{last}) + b{last}"))
+                        value=_applications(final, f"tf.matmul({before}, w{last}) + b{last}"))
 
 
-def _applied(function: str, argument: str) -> str:
+def _applications(function: str, argument: str) -> str:
     return f"{function}({argument})" if function else argument
 
 

@@ -16,7 +16,7 @@ from penstock.graph.dtypes import DType
 from penstock.graph.function import FuncGraph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import OpDef
-from penstock.graph.traverse import needed
+from penstock.graph.traverse import operations_behind
 from penstock.ops.transfer import Arg
 
 
@@ -63,6 +63,8 @@ class Node:
         proto.input.extend(producer.name + (f":{index}" if index else "") for producer, index in self.inputs)
         proto.input.extend("^" + node.name for node in self.control)
         for name, value in self.attrs.items():
+            if name in self.definition.implied:
+                continue
             proto.attr[name].CopyFrom(attr_module.to_proto(self.definition.attrs[name].kind, value))
         return proto
 
@@ -133,14 +135,59 @@ def prune(fetches: Sequence[Tensor], targets: Iterable[Operation], feeds: Sequen
     fed = {tensor: Node(Arg, f"_arg_{tensor.op.name}_{tensor.value_index}_{index}", {"T": _fed_dtype(tensor), "index": index},
                         device=tensor.op.device, origin=tensor.op) for index, tensor in enumerate(feeds)}
     nodes: dict[Operation, Node] = {}
-    for operation in needed(fetches, targets, fed):
+    for operation in operations_behind(fetches, targets, fed):
         nodes[operation] = Node(operation.definition, operation.name, operation.attrs, device=operation.device, origin=operation)
     for operation, node in nodes.items():
         node.inputs = [(fed[tensor], 0) if tensor in fed else (nodes[tensor.op], tensor.value_index) for tensor in operation._inputs]
         node.control = [nodes[other] for other in operation._control_inputs if other in nodes]
     args = list(fed.values())
-    return Program([*args, *nodes.values()], args,
-                   [(fed[tensor], 0) if tensor in fed else (nodes[tensor.op], tensor.value_index) for tensor in fetches])
+    program = Program([*args, *nodes.values()], args,
+                      [(fed[tensor], 0) if tensor in fed else (nodes[tensor.op], tensor.value_index) for tensor in fetches])
+    return _expanded(program) if any(node.definition.expands is not None for node in nodes.values()) else program
+
+
+def _expanded(program: Program) -> Program:
+    """The program with the operations of functions in the place of their calls, under the names and on the devices of those."""
+    values: dict[Edge, Edge] = {}  # what an output of a call is
+    ends: dict[Node, list[Node]] = {}  # what has run when a call has
+    nodes: list[Node] = []
+    strict = program.has_frames  # then a call whose arguments are dead must not run any of its operations
+    for node in program.nodes:
+        node.inputs = [values.get(edge, edge) for edge in node.inputs]
+        node.control = [end for other in node.control for end in ends.get(other, (other,))]
+        function = None if node.definition.expands is None else node.definition.expands(node.attrs)
+        if function is None:
+            nodes.append(node)
+            continue
+        body = _body_of(node, function, strict)
+        nodes += body.nodes
+        values.update(((node, index), edge) for index, edge in enumerate(body.fetches))
+        ends[node] = list(dict.fromkeys([producer for producer, _ in body.fetches] + _last(body.nodes))) or node.before
+    return Program(nodes, program.args, [values.get(edge, edge) for edge in program.fetches])
+
+
+def _body_of(call: Node, function: FuncGraph, strict: bool) -> Program:
+    """The nodes of a function, without its arguments: those of the call are in their place."""
+    body = prune(function.outputs, function.effects, function.inputs)
+    given = {(arg, 0): edge for arg, edge in zip(body.args, call.inputs)}
+    inner = [node for node in body.nodes if (node, 0) not in given]
+    own = set(inner)
+    for node in inner:
+        is_first = not any(before in own for before in node.before)
+        node.name = f"{call.name}/{node.name.removeprefix(function.scope + '/')}"
+        node.device = node.device or call.device
+        node.inputs = [given.get(edge, edge) for edge in node.inputs]
+        node.control = [other for other in node.control if other in own]
+        if is_first:
+            waits = call.before if strict and not node.inputs else call.control
+            node.control = list(dict.fromkeys([*node.control, *waits]))
+    return Program(inner, [], [given.get(edge, edge) for edge in body.fetches])
+
+
+def _last(nodes: list[Node]) -> list[Node]:
+    """Those that no other one waits for."""
+    waited_for = {before for node in nodes for before in node.before}
+    return [node for node in nodes if node not in waited_for]
 
 
 def functions_of(node: Node | Operation) -> list[FuncGraph]:

@@ -14,7 +14,7 @@ from typing import Any
 from penstock.errors import InvalidArgumentError
 from penstock.graph import dtypes
 from penstock.graph.node import Operation, Tensor
-from penstock.graph.traverse import needed
+from penstock.graph.traverse import operations_behind
 from penstock.program.ir import Program
 
 # (feeds, fetches, targets, operations that have run in earlier parts) -> the values of the fetches
@@ -56,7 +56,7 @@ class PartialStep:
         self._feeds, self._declared = set(feeds), {*fetches, *targets}
         self._fetches = set(fetches)
         self._left: set[Any] = self._feeds | self._declared
-        self._all = set(needed(fetches, targets, self._feeds))
+        self._all = set(operations_behind(fetches, targets, self._feeds))
         self._known: dict[Tensor, Any] = {}
         self.done: frozenset[Operation] = frozenset()
         self.lock = threading.Lock()
@@ -65,7 +65,7 @@ class PartialStep:
         """Takes the feeds of a part; returns what to fetch in it: what the client wants, and what later parts will need."""
         self._check(feeds, [*fetches, *targets])
         known = {**self._known, **feeds}
-        runs = {op for op in needed(fetches, targets, known) if op not in self.done}
+        runs = {op for op in operations_behind(fetches, targets, known) if op not in self.done}
         missing = sorted(tensor.name for tensor in self._feeds if tensor not in known and tensor.op in runs)
         if missing:
             raise InvalidArgumentError(None, None, f"Fetches can't be computed from the feeds that have been fed so far: {missing} are missing.")

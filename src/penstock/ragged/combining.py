@@ -34,17 +34,17 @@ def concat(values: Any, axis: Any, name: str | None = None) -> Any:
     """``tf.concat`` of ragged tensors."""
     values = values if isinstance(values, (list, tuple)) else [values]
     with name_scope(name, "RaggedConcat"):
-        return _joined([as_values(value) for value in values], axis, stacking=False)
+        return _join([as_values(value) for value in values], axis, stacking=False)
 
 
 def stack(values: Any, axis: Any = 0, name: str | None = None) -> Any:
     """``tf.ragged.stack``: tensors of one rank, ragged or not, along a new axis."""
     values = values if isinstance(values, (list, tuple)) else [values]
     with name_scope(name, "RaggedStack"):
-        return _joined([as_values(value) for value in values], axis, stacking=True)
+        return _join([as_values(value) for value in values], axis, stacking=True)
 
 
-def _joined(values: list[Any], axis: Any, stacking: bool) -> Any:
+def _join(values: list[Any], axis: Any, stacking: bool) -> Any:
     if not values:
         raise ValueError("rt_inputs may not be empty.")
     ndims = next((value.shape.ndims for value in values if value.shape.ndims is not None), None)
@@ -67,7 +67,7 @@ def _joined(values: list[Any], axis: Any, stacking: bool) -> Any:
         return _joined_rows(values, stacking, dtype)
     if axis == 1:
         return _joined_in_rows(values, stacking)
-    return values[0].with_values(_joined([value.values for value in values], axis - 1, stacking))
+    return values[0].with_values(_join([value.values for value in values], axis - 1, stacking))
 
 
 def _one_shape(values: list[Any], axis: int, stacking: bool) -> bool:
@@ -90,7 +90,7 @@ def _with_rank(value: Any, ragged_rank: int, dtype: Any) -> Any:
 def _joined_rows(values: list[Any], stacking: bool, dtype: Any) -> Any:
     if stacking:
         counts = dense_stack([value.nrows(dtype) if isinstance(value, RaggedTensor) else row_count(value, dtype) for value in values])
-        return RaggedTensor.from_row_lengths(_joined(values, 0, stacking=False), counts, validate=False)
+        return RaggedTensor.from_row_lengths(_join(values, 0, stacking=False), counts, validate=False)
     if not isinstance(values[0], RaggedTensor):
         return dense_concat(values, 0)
     lengths = dense_concat([value.row_lengths() for value in values], axis=0)
@@ -121,18 +121,18 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
             raise ValueError("tf.tile of a RaggedTensor needs multiples that are known when the graph is built.")
         if known.shape[0] != value.shape.ndims:
             raise ValueError(f"multiples has {known.shape[0]} numbers for a RaggedTensor of rank {value.shape.ndims}.")
-        return _tiled(value, [int(times) for times in known])
+        return _tile(value, [int(times) for times in known])
 
 
-def _tiled(value: Any, multiples: list[int]) -> Any:
+def _tile(value: Any, multiples: list[int]) -> Any:
     if not isinstance(value, RaggedTensor):
         return dense_tile(value, multiples)
-    inner = value.with_values(_tiled(value.values, [1, *multiples[2:]])) if any(times != 1 for times in multiples[2:]) else value
+    inner = value.with_values(_tile(value.values, [1, *multiples[2:]])) if any(times != 1 for times in multiples[2:]) else value
     for axis, times in enumerate(multiples[:2]):
         if times == 0:
             inner = getitem(inner, (slice(None),) * axis + (slice(0, 0),))
         elif times > 1:
-            inner = _joined([inner] * times, axis, stacking=False)
+            inner = _join([inner] * times, axis, stacking=False)
     return inner
 
 
@@ -161,16 +161,16 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims:
             raise ValueError("Ragged.squeeze must have an axis argument.")
         ndims = value.shape.ndims
         for own in sorted({one + ndims if one < 0 else one for one in (axis if isinstance(axis, (list, tuple)) else [axis])}, reverse=True):
-            value = _squeezed(value, own)
+            value = _squeeze(value, own)
         return value
 
 
-def _squeezed(value: Any, axis: int) -> Any:
+def _squeeze(value: Any, axis: int) -> Any:
     if not isinstance(value, RaggedTensor):
         return dense_shapes.squeeze(value, [axis])
     if axis == 0:
         return value[0]
-    return value.values if axis == 1 else value.with_values(_squeezed(value.values, axis - 1))
+    return value.values if axis == 1 else value.with_values(_squeeze(value.values, axis - 1))
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
@@ -184,7 +184,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
         x, y = as_values(x), as_values(y)
         if isinstance(condition, Tensor) and condition.shape.ndims == 1:  # whole rows
             count = row_count(condition, _row_number_type(x, y))
-            both = _joined([x, y], 0, stacking=False)
+            both = _join([x, y], 0, stacking=False)
             return rows(both, dense_where(condition, sequence(count), sequence(count) + _row_total(x, count.dtype.base_dtype)))
         target = next(value for value in (condition, x, y) if isinstance(value, RaggedTensor))
         operands = [value if isinstance(value, RaggedTensor) else broadcast_like(value, target) for value in (condition, x, y)]

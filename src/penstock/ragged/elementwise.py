@@ -23,11 +23,11 @@ from penstock.ragged.tensor import RaggedTensor, as_values, is_ragged
 
 def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """``tf.ragged.map_flat_values``: ``op`` of the flat values of all ragged arguments, which have the same rows, as a ragged tensor."""
-    found = [as_values(leaf) for leaf in nest.flatten([args, kwargs]) if is_ragged(leaf)]
-    if not found:
+    ragged = [as_values(leaf) for leaf in nest.flatten([args, kwargs]) if is_ragged(leaf)]
+    if not ragged:
         return op(*args, **kwargs)
     with name_scope(None, "RaggedMapFlatValues"):
-        splits = _same_rows([value.nested_row_splits for value in found])
+        splits = _same_rows([value.nested_row_splits for value in ragged])
 
         def flat(leaf: Any) -> Any:
             return as_values(leaf).flat_values if is_ragged(leaf) else leaf

@@ -102,7 +102,7 @@ def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None =
             flat = gather_nd(params, reshape(indices, [-1, size]))
             result: Any = flat
             for axis in reversed(range(1, ndims - 1)):
-                result = RaggedTensor.from_row_lengths(result, _repeated(extents, axis), validate=False)
+                result = RaggedTensor.from_row_lengths(result, _repeat(extents, axis), validate=False)
             return result
         indices = cast(indices, params.row_splits.dtype.base_dtype)
         flat_indices = indices if ndims == 2 else indices[None, :]
@@ -111,18 +111,18 @@ def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None =
             own = flat_indices[:, column]
             if not isinstance(result, RaggedTensor):
                 rest = flat_indices[:, column:]
-                found = dense_gather_nd(result, rest if place is None else _with_offset(rest, place))
-                return found if ndims == 2 else found[0]
+                gathered = dense_gather_nd(result, rest if place is None else _with_offset(rest, place))
+                return gathered if ndims == 2 else gathered[0]
             place = own if place is None else place + own
             if column < size - 1:
                 result, place = result.values, dense_gather(result.row_starts(), place)
-        found = rows(result, to_tensor(place))
-        return found if ndims == 2 else found[0]
+        gathered = rows(result, to_tensor(place))
+        return gathered if ndims == 2 else gathered[0]
 
 
 def _with_offset(indices: Tensor, offset: Tensor) -> Tensor:
     return concat([indices[:, :1] + offset[:, None], indices[:, 1:]], axis=1)
 
 
-def _repeated(extents: Tensor, axis: int) -> Tensor:
+def _repeat(extents: Tensor, axis: int) -> Tensor:
     return fill(reshape(reduce_prod(extents[:axis]), [1]), extents[axis])

@@ -22,10 +22,10 @@ def getitem(value: RaggedTensor, key: Any) -> Any:
     """``value[key]``."""
     keys = list(key) if isinstance(key, (list, tuple)) else [key]
     with name_scope(None, "RaggedGetItem", [value, *[item for item in keys if isinstance(item, Tensor)]]):
-        return _outer(value, _expanded(keys, value))
+        return _outer(value, _expand(keys, value))
 
 
-def _expanded(keys: list[Any], value: RaggedTensor) -> list[Any]:
+def _expand(keys: list[Any], value: RaggedTensor) -> list[Any]:
     """The keys with the ellipsis replaced by full slices."""
     places = [index for index, key in enumerate(keys) if key is Ellipsis]
     if not places:

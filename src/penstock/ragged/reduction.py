@@ -117,12 +117,12 @@ def _axes(axis: Any, value: RaggedTensor) -> list[int]:
     ndims = value.shape.ndims
     if any(own < 0 for own in given) and ndims is None:
         raise ValueError("a negative axis needs a RaggedTensor whose rank is known.")
-    found = [own + ndims if own < 0 else own for own in given]  # type: ignore[operator]
-    if len(set(found)) != len(found):
+    axes = [own + ndims if own < 0 else own for own in given]  # type: ignore[operator]
+    if len(set(axes)) != len(axes):
         raise ValueError(f"axes {given} have an axis twice.")
-    if any(own < 0 or (ndims is not None and own >= ndims) for own in found):
+    if any(own < 0 or (ndims is not None and own >= ndims) for own in axes):
         raise ValueError(f"axis {given} out of range of a RaggedTensor of rank {ndims}.")
-    return found
+    return axes
 
 
 def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:

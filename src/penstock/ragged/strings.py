@@ -84,7 +84,7 @@ def _check_errors(errors: str, replacement_char: int) -> None:
     if errors not in ("replace", "strict", "ignore"):
         raise ValueError(f"Invalid errors: {errors!r}: 'replace', 'strict' or 'ignore'.")
     if not isinstance(replacement_char, int) or not 0 <= replacement_char <= 0x10FFFF:
-        raise ValueError(f"Invalid replacement_char: {replacement_char!r} is no code point.")
+        raise ValueError(f"Invalid replacement_char: {replacement_char!r} is not a code point.")
 
 
 def unicode_decode(input: Any, input_encoding: str, errors: str = "replace", replacement_char: int = 0xFFFD, replace_control_characters: bool = False,

@@ -44,7 +44,7 @@ class RaggedTensor(CompositeTensor):
         if isinstance(row_splits, (list, tuple)) and not row_splits:
             raise ValueError("row_splits tensor may not be empty.")
         with name_scope(name, "RaggedFromRowSplits", [values, row_splits]):
-            values, splits = _matched(values, row_splits, "row_splits")
+            values, splits = _match(values, row_splits, "row_splits")
             if not validate:
                 return cls(values, splits, internal=True)
             count = row_count(values if isinstance(values, Tensor) else values.row_splits, splits.dtype.base_dtype)
@@ -61,28 +61,28 @@ class RaggedTensor(CompositeTensor):
     def from_row_lengths(cls, values: Any, row_lengths: Any, name: str | None = None, validate: bool = True) -> RaggedTensor:
         """Rows of these lengths."""
         with name_scope(name, "RaggedFromRowLengths", [values, row_lengths]):
-            values, lengths = _matched(values, row_lengths, "row_lengths")
+            values, lengths = _match(values, row_lengths, "row_lengths")
             return cls.from_row_splits(values, lengths_to_splits(lengths), validate=validate)
 
     @classmethod
     def from_row_starts(cls, values: Any, row_starts: Any, name: str | None = None, validate: bool = True) -> RaggedTensor:
         """Rows that begin at these places."""
         with name_scope(name, "RaggedFromRowStarts", [values, row_starts]):
-            values, starts = _matched(values, row_starts, "row_starts")
+            values, starts = _match(values, row_starts, "row_starts")
             return cls.from_row_splits(values, concat([starts, [_rows(values, starts.dtype.base_dtype)]], axis=0), validate=validate)
 
     @classmethod
     def from_row_limits(cls, values: Any, row_limits: Any, name: str | None = None, validate: bool = True) -> RaggedTensor:
         """Rows that end before these places."""
         with name_scope(name, "RaggedFromRowLimits", [values, row_limits]):
-            values, limits = _matched(values, row_limits, "row_limits")
+            values, limits = _match(values, row_limits, "row_limits")
             return cls.from_row_splits(values, concat([to_tensor([0], limits.dtype.base_dtype), limits], axis=0), validate=validate)
 
     @classmethod
     def from_value_rowids(cls, values: Any, value_rowids: Any, nrows: Any = None, name: str | None = None, validate: bool = True) -> RaggedTensor:
         """Rows of the values that have the same (sorted) row number; ``nrows`` tells how many there are if the last are empty."""
         with name_scope(name, "RaggedFromValueRowIds", [values, value_rowids, nrows]):
-            values, rowids = _matched(values, value_rowids, "value_rowids")
+            values, rowids = _match(values, value_rowids, "value_rowids")
             known, ids = constant_value(to_tensor(nrows)) if nrows is not None else None, constant_value(rowids)
             if known is not None and known < 0:
                 raise ValueError(f"Expected nrows >= 0; got {int(known)}")
@@ -101,12 +101,12 @@ class RaggedTensor(CompositeTensor):
     @classmethod
     def from_nested_row_splits(cls, flat_values: Any, nested_row_splits: Any, name: str | None = None, validate: bool = True) -> Any:
         """Rows of rows: ``nested_row_splits`` has the row_splits of each ragged dimension, the outermost first."""
-        return _nested("nested_row_splits", cls.from_row_splits, flat_values, nested_row_splits, name, validate)
+        return _nest("nested_row_splits", cls.from_row_splits, flat_values, nested_row_splits, name, validate)
 
     @classmethod
     def from_nested_row_lengths(cls, flat_values: Any, nested_row_lengths: Any, name: str | None = None, validate: bool = True) -> Any:
         """Rows of rows, by their lengths."""
-        return _nested("nested_row_lengths", cls.from_row_lengths, flat_values, nested_row_lengths, name, validate)
+        return _nest("nested_row_lengths", cls.from_row_lengths, flat_values, nested_row_lengths, name, validate)
 
     @classmethod
     def from_nested_value_rowids(cls, flat_values: Any, nested_value_rowids: Any, nested_nrows: Any = None, name: str | None = None,
@@ -299,7 +299,7 @@ def convert_to_tensor_or_ragged_tensor(value: Any, dtype: Any = None, preferred_
     return to_tensor(value, None if dtype is None else dt.as_dtype(dtype), name, preferred=preferred_dtype)
 
 
-def _matched(values: Any, partition: Any, name: str) -> tuple[Any, Tensor]:
+def _match(values: Any, partition: Any, name: str) -> tuple[Any, Tensor]:
     """Values and a partition of them as tensors; the partition has the type of the values' own."""
     values = as_values(values)
     own = values.row_splits.dtype.base_dtype if isinstance(values, RaggedTensor) else None
@@ -331,7 +331,7 @@ def _valid_constant_splits(splits: Tensor, values: Any) -> bool:
     return True
 
 
-def _nested(what: str, make: Any, flat_values: Any, partitions: Any, name: str | None, validate: bool) -> Any:
+def _nest(what: str, make: Any, flat_values: Any, partitions: Any, name: str | None, validate: bool) -> Any:
     if isinstance(partitions, Tensor):
         raise TypeError(f"{what} must be a list of Tensors")
     with name_scope(name, "RaggedFromNested", [flat_values, *partitions]):

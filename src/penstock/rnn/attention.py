@@ -133,7 +133,7 @@ def _prepared_memory(memory: Any, lengths: Tensor | None, check_inner: bool) -> 
 
     def masked(item: Tensor) -> Tensor:
         rank = len(item.shape.as_list())
-        return item * reshape(mask, concat((shape(mask), ones([rank - 2], dt.int32)), 0))
+        return item * reshape(mask, concat((shape(mask), ones(rank - 2, dt.int32)), 0))
 
     return nest.map_structure(masked, memory)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from penstock.graph import nest
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, as_shape
@@ -99,7 +100,8 @@ def assert_like_rnncell(cell_name: str, cell: Any) -> None:
               "is not callable": callable(cell)}
     problems = [text for text, fine in wanted.items() if not fine]
     if problems:
-        raise TypeError(f"The argument {cell_name!r} ({cell}) is not an RNNCell: {', '.join(problems)}.")
+        raise TypeError(f"The argument {cell_name!r} ({cell}) is not an RNNCell: {', '.join(problems)}. "
+                        f"The parameter {cell_name} is not RNNCell.")  # the wording of TensorFlow 1.4
 
 
 def _plain(value: Any) -> Any:
@@ -149,11 +151,17 @@ def _of_length(vector: Tensor) -> TensorShape:
     return TensorShape(None) if rank is None else TensorShape([None] * rank)
 
 
+def imply_static_sizes(known_batch: Any) -> None:
+    """Counts the constants that TensorFlow makes, and does not use, when it asks for the static shape of zeros."""
+    default_graph().imply(1 if known_batch is None else 2)
+
+
 def zero_state_tensors(state_size: Any, batch_size: Any, dtype: Any) -> Any:
     """Zeros for each part of a state."""
     def part(size: Any) -> Tensor:
         made = zeros(concat_sizes(batch_size, size), dtype=dtype)
         made.set_shape(concat_sizes(batch_size, size, static=True))
+        imply_static_sizes(None if isinstance(batch_size, Tensor) else batch_size)
         return made
 
     return nest.map_structure(part, state_size)

@@ -62,7 +62,7 @@ class _Step(RNNCell):
         return h, h
 
 
-def _reversed(sequence: Any, lengths: Any) -> Any:
+def _reverse(sequence: Any, lengths: Any) -> Any:
     """Along time, which comes first; each sequence within its length."""
     return reverse(sequence, [0]) if lengths is None else reverse_sequence(sequence, lengths, seq_axis=0, batch_axis=1)
 
@@ -81,7 +81,7 @@ def run(converter: params.CudnnParamsFormatConverter, inputs: Any, input_h: Any,
         outputs = []
         for direction in range(directions):
             number = layer * directions + direction
-            given = _reversed(sequence, sequence_lengths) if direction else sequence
+            given = _reverse(sequence, sequence_lengths) if direction else sequence
             kernels = [transpose(concat(each, 0)) for each in (weights[number][:gates], weights[number][gates:])]
             bias, state_bias = (concat(each, 0) for each in (biases[number][:gates], biases[number][gates:]))
             extents = shape(given)
@@ -90,7 +90,7 @@ def run(converter: params.CudnnParamsFormatConverter, inputs: Any, input_h: Any,
             start = LSTMStateTuple(input_c[number], input_h[number]) if mode == "lstm" else input_h[number]
             output, state = dynamic_rnn(_Step(mode, units, kernels[1], state_bias), projected, sequence_lengths, start, time_major=True,
                                         scope=f"layer_{number}")
-            outputs.append(_reversed(output, sequence_lengths) if direction else output)
+            outputs.append(_reverse(output, sequence_lengths) if direction else output)
             last_h.append(state.h if mode == "lstm" else state)
             last_c.append(state.c if mode == "lstm" else zeros([0], inputs.dtype))
         sequence = outputs[0] if directions == 1 else concat(outputs, 2)

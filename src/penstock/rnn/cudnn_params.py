@@ -101,20 +101,20 @@ class CudnnParamsFormatConverter:
         cu_weights = [each for number, one in enumerate(weights) for each in self._cu_weights(self.depth(number // self._num_dirs), one)]
         return self.to_opaque(cu_weights, [each for one in biases for each in self._cu_biases(one)])
 
-    def _joined(self, weights: list[Any], gates: tuple[int, ...]) -> Any:
+    def _join_gates(self, weights: list[Any], gates: tuple[int, ...]) -> Any:
         """One kernel of some gates, for inputs and state side by side."""
         return transpose(concat([concat([weights[gate], weights[self._gates + gate]], axis=1) for gate in gates], axis=0))
 
-    def _parted(self, kernel: Any, depth: int, count: int) -> list[list[Any]]:
+    def _split_kernel(self, kernel: Any, depth: int, count: int) -> list[list[Any]]:
         """The matrices for inputs, and those for the state, of the gates of one kernel."""
         pairs = [split(gate, [depth, self._num_units], axis=1) for gate in split(transpose(kernel), count, axis=0)]
         return [list(each) for each in zip(*pairs)]
 
     def _tf_weights(self, weights: list[Any]) -> list[Any]:
-        return [self._joined(weights, self._order)]
+        return [self._join_gates(weights, self._order)]
 
     def _cu_weights(self, depth: int, kernels: list[Any]) -> list[Any]:
-        inputs, states = self._parted(kernels[0], depth, self._gates)
+        inputs, states = self._split_kernel(kernels[0], depth, self._gates)
         return [*(inputs[gate] for gate in self._order), *(states[gate] for gate in self._order)]
 
     def _tf_biases(self, biases: list[Any]) -> list[Any]:
@@ -150,10 +150,10 @@ class CudnnParamsFormatConverterGRU(CudnnParamsFormatConverter):
     _rnn_mode = "gru"
 
     def _tf_weights(self, weights: list[Any]) -> list[Any]:
-        return [self._joined(weights, (0, 1)), transpose(weights[2]), transpose(weights[5])]
+        return [self._join_gates(weights, (0, 1)), transpose(weights[2]), transpose(weights[5])]
 
     def _cu_weights(self, depth: int, kernels: list[Any]) -> list[Any]:
-        inputs, states = self._parted(kernels[0], depth, 2)
+        inputs, states = self._split_kernel(kernels[0], depth, 2)
         return [*inputs, transpose(kernels[1]), *states, transpose(kernels[2])]
 
     def _tf_biases(self, biases: list[Any]) -> list[Any]:

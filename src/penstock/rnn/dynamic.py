@@ -6,6 +6,7 @@ from typing import Any
 from penstock.graph import dtypes as dt
 from penstock.graph import nest
 from penstock.graph.convert import convert_to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.graph.shape import TensorShape
@@ -20,7 +21,7 @@ from penstock.ops.flow.tensor_array_class import TensorArray
 from penstock.ops.math.compare import equal
 from penstock.ops.math.elementwise import maximum, minimum
 from penstock.ops.math.reduce import reduce_all, reduce_max, reduce_min
-from penstock.rnn.cell import assert_like_rnncell, concat_sizes
+from penstock.rnn.cell import assert_like_rnncell, concat_sizes, imply_static_sizes
 from penstock.rnn.steps import MaskedStep, best_effort_input_batch_size, check_sequence_length, infer_state_dtype, transpose_batch_time
 from penstock.variables.scope import variable_scope
 
@@ -86,7 +87,11 @@ class _DynamicLoop:
         self._known_time, self._known_batch = self._known_extents()
         self._masked: MaskedStep | None = None
         self._longest: Any = self._time_steps
-        if lengths is not None:
+        if lengths is None:
+            for _ in self._output_sizes:  # TensorFlow makes zeros for an output also where no sequence ends early
+                default_graph().imply(7 if self._known_batch is None else 6)
+                self._imply_static_sizes()
+        else:
             zero_output = nest.map_structure(self._zeros, cell.output_size)
             shortest, self._longest = reduce_min(lengths), reduce_max(lengths)
             self._masked = MaskedStep(lengths, shortest, self._longest, zero_output)
@@ -106,7 +111,11 @@ class _DynamicLoop:
     def _zeros(self, size: Any) -> Tensor:
         made = zeros(concat_sizes(self._batch_size, size), self._state_dtype)
         made.set_shape(concat_sizes(self._known_batch, size, static=True))
+        self._imply_static_sizes()
         return made
+
+    def _imply_static_sizes(self) -> None:
+        imply_static_sizes(None if self._known_time is None else self._known_batch)
 
     def run(self, parallel_iterations: int, swap_memory: bool) -> tuple[Any, Any]:
         """(outputs, final state)."""

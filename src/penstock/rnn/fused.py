@@ -55,12 +55,12 @@ class TimeReversedFusedRNN(FusedRNNCell):
 
     def __call__(self, inputs: Any, initial_state: Any = None, dtype: Any = None, sequence_length: Any = None, scope: Any = None) -> Any:
         """All steps."""
-        outputs, state = self._cell(_reversed(inputs, sequence_length), initial_state=initial_state, dtype=dtype, sequence_length=sequence_length,
+        outputs, state = self._cell(_reverse(inputs, sequence_length), initial_state=initial_state, dtype=dtype, sequence_length=sequence_length,
                                     scope=scope)
-        return _reversed(outputs, sequence_length), state
+        return _reverse(outputs, sequence_length), state
 
 
-def _reversed(steps: Any, lengths: Any) -> Any:
+def _reverse(steps: Any, lengths: Any) -> Any:
     if isinstance(steps, list):
         return steps[::-1]
     return reverse(steps, [0]) if lengths is None else reverse_sequence(steps, lengths, 0, 1)

@@ -14,7 +14,7 @@ from penstock.ops.array.permute import reverse_sequence
 from penstock.ops.array.shape_ops import shape
 from penstock.ops.constant import identity
 from penstock.ops.math.reduce import reduce_max, reduce_min
-from penstock.rnn.cell import assert_like_rnncell, concat_sizes
+from penstock.rnn.cell import assert_like_rnncell, concat_sizes, imply_static_sizes
 from penstock.rnn.dynamic import start_state
 from penstock.rnn.steps import MaskedStep, check_sequence_length, infer_state_dtype
 from penstock.variables.scope import variable_scope
@@ -81,6 +81,7 @@ def _masked_step(cell: Any, lengths: Tensor, batch_size: Any, known_batch: int |
     def zero(size: Any) -> Tensor:
         made = zeros(concat_sizes(batch_size, size), dtype)
         made.set_shape(concat_sizes(known_batch, size, static=True))
+        imply_static_sizes(known_batch)
         return made
 
     zero_output = nest.map_structure(zero, cell.output_size)

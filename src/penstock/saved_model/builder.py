@@ -35,7 +35,7 @@ class SavedModelBuilder:
     """``tf.saved_model.Builder``: add the first graph with the variables, further graphs without, then ``save``."""
 
     def __init__(self, export_dir: str) -> None:
-        self._export_dir = os.fspath(export_dir)
+        self._export_dir = os.fsdecode(export_dir)
         if os.path.isdir(self._export_dir) and os.listdir(self._export_dir):
             raise AssertionError(f"Export directory {self._export_dir} already exists, and isn't empty. Please choose a different export directory, "
                                  f"or delete all the contents of the specified directory: {os.listdir(self._export_dir)}")

@@ -24,7 +24,7 @@ def _files(export_dir: str) -> list[str]:
 
 def maybe_saved_model_directory(export_dir: str) -> bool:
     """``tf.saved_model.contains_saved_model``: does the folder look like a SavedModel?"""
-    return any(map(os.path.exists, _files(os.fspath(export_dir))))
+    return any(map(os.path.exists, _files(os.fsdecode(export_dir))))
 
 
 contains_saved_model = maybe_saved_model_directory
@@ -32,18 +32,32 @@ contains_saved_model = maybe_saved_model_directory
 
 def parse_saved_model(export_dir: str) -> Any:
     """The SavedModel proto of a folder; IOError if there is none."""
-    for path in _files(os.fspath(export_dir)):
+    for path in _files(os.fsdecode(export_dir)):
         if os.path.exists(path):
             with open(path, "rb") as file:
                 return parse_binary_or_text(file.read(), SavedModel, path)
     raise OSError(f"SavedModel file does not exist at: {export_dir}/{{{constants.SAVED_MODEL_FILENAME_PBTXT}|{constants.SAVED_MODEL_FILENAME_PB}}}")
 
 
+def get_saved_model_tag_sets(saved_model_dir: str) -> list[list[str]]:
+    """The tags of each graph in a SavedModel."""
+    return [list(definition.meta_info_def.tags) for definition in parse_saved_model(saved_model_dir).meta_graphs]
+
+
+def get_meta_graph_def(saved_model_dir: str, tag_set: str) -> MetaGraphDef:
+    """The graph of a SavedModel that has these tags, which are given with commas between them; RuntimeError if there is none."""
+    for definition in parse_saved_model(saved_model_dir).meta_graphs:
+        if set(definition.meta_info_def.tags) == set(tag_set.split(",")):
+            return definition
+    raise RuntimeError(f"MetaGraphDef associated with tag-set {tag_set} could not be found in SavedModel; there are "
+                       f"{get_saved_model_tag_sets(saved_model_dir)}")
+
+
 class SavedModelLoader:
     """The steps of ``load``, one by one."""
 
     def __init__(self, export_dir: str) -> None:
-        self._export_dir = os.fspath(export_dir)
+        self._export_dir = os.fsdecode(export_dir)
         self._saved_model = parse_saved_model(self._export_dir)
 
     @property

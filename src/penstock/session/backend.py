@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from tensorboard.compat.proto.config_pb2 import RunMetadata, RunOptions
 
 from penstock.execute.pipeline import Pipeline
-from penstock.execute.trace import Recorder
+from penstock.execute.probe import Probe
 from penstock.graph.graph import Graph
 from penstock.graph.node import Tensor
 from penstock.program.devices import Device
@@ -40,8 +40,8 @@ class Backend(Protocol):
     def run(self, wanted: Fetches, feeds: dict[Tensor, Any], options: StepOptions) -> tuple[list[Any], RunMetadata | None]:
         """The values of ``wanted.tensors``; runs ``wanted.targets``."""
 
-    def run_recorded(self, wanted: Fetches, feeds: dict[Tensor, Any], record: Recorder) -> list[Any]:
-        """``run``, with ``record`` called for each node that has run."""
+    def run_probed(self, wanted: Fetches, feeds: dict[Tensor, Any], probe: Probe) -> list[Any]:
+        """The values of ``wanted.tensors``; ``probe`` is told of each node that has run, wherever that was."""
 
     def partial_run_setup(self, wanted: Fetches, feeds: list[Tensor]) -> str:
         """Prepares a step that is run in parts; returns its handle."""

@@ -40,20 +40,31 @@ class Fetches:
         self._rebuild = self._visit(fetches)
         self.tensors = [element for element in self._elements if isinstance(element, Tensor)]
         self.targets = [element for element in self._elements if isinstance(element, Operation)]
-        self._single = fetches if isinstance(fetches, Tensor) and not self._handles else None
+        self.is_empty = not self._elements
+        self._single = isinstance(fetches, Tensor) and not self._handles
         self._in_order = (type(fetches) is list and len(fetches) == len(self.tensors) and not self._handles
                           and all(map(operator.is_, fetches, self.tensors)))
+        self._places = self._flat_places(fetches) if type(fetches) is list and not self._handles else None
         if not self._handles:
             self._session = None
-        self.last: Any = None  # (mutations of the graph, feeds, what the back end planned for them), for the next run
+        self.last: Any = None  # (mutations of the graph, feeds, the plan that the back end made for them), for the next run
 
     def build(self, results: list[Any]) -> Any:
         """The results, one per tensor of ``tensors``, in the form of the fetches."""
-        if self._single is not None:
+        if self._single:
             return results[0]
         if self._in_order:
             return results
+        if self._places is not None:
+            return [None if place is None else results[place] for place in self._places]
         return self._rebuild(dict(zip(self.tensors, results)))
+
+    def _flat_places(self, fetches: list[Any]) -> list[int | None] | None:
+        """For a list of tensors and operations: which result each one is, None for an operation. None for any other nest."""
+        if not all(type(fetch) in (Tensor, Operation) for fetch in fetches):
+            return None
+        place_of = {tensor: place for place, tensor in enumerate(self.tensors)}
+        return [place_of.get(fetch) for fetch in fetches]
 
     def _visit(self, fetch: Any) -> Rebuild:
         if fetch is None:
@@ -124,8 +135,11 @@ def expand_feeds(graph: Graph, feed_dict: Any) -> dict[Tensor, Any]:
     unfeedable = graph._unfeedable
     for key, value in feed_dict.items():
         if type(key) is Tensor and key.op.graph is graph:
-            if type(value) is np.ndarray and value.dtype is key._dtype.np and value.shape == key._shape._dims and key not in unfeedable:
-                feeds[key] = value  # the common case, for which no function is called
+            kind = type(value)  # first the two common cases, for which no function of Python is called
+            if kind is np.ndarray and value.dtype is key._dtype.np and value.shape == key._shape._dims and not (unfeedable and key in unfeedable):
+                feeds[key] = value
+            elif kind is float and key._dtype.np.kind == "f" and key._shape._dims == () and not (unfeedable and key in unfeedable):
+                feeds[key] = np.asarray(value, key._dtype.np)
             else:
                 feeds[key] = feed_value(graph, key, value)
             continue

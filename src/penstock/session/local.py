@@ -11,9 +11,9 @@ from tensorboard.compat.proto.config_pb2 import RunMetadata
 from penstock import errors
 from penstock.execute.environment import Environment
 from penstock.execute.pipeline import Pipeline, PlannedStep
+from penstock.execute.probe import Probe
 from penstock.execute.results import RESULTS
 from penstock.execute.step import Step
-from penstock.execute.trace import Probe, Recorder
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
 from penstock.platform.garbage import uncollected
@@ -21,7 +21,7 @@ from penstock.platform.logging import get_logger
 from penstock.program.devices import Device, local_devices
 from penstock.program.partial import PartialSteps, without
 from penstock.program.passes import options_of
-from penstock.session.backend import StepOptions
+from penstock.session.backend import PLAIN, StepOptions
 from penstock.session.fetches import Fetches
 from penstock.session.results import hand_out
 
@@ -57,43 +57,51 @@ class LocalBackend:
         self._planned_for = -1  # the graph's mutation count that they were made for
         self._seen_ops, self._growth = 0, 0
         self._partial = PartialSteps()
-        self._steps: set[Step] = set()
+        self._steps: set[Step] = set()  # under way, or idle
+        self._idle: list[Step] = []  # have ended, and can be used again
         self._closed = False
         _open.add(self)
 
     def run(self, wanted: Fetches, feeds: dict[Tensor, Any], options: StepOptions) -> tuple[list[Any], RunMetadata | None]:
         """Runs a step in this thread, as far as nothing in it waits."""
         last = wanted.last
-        if last is not None and last[0] == self._graph._mutations and last[1] == tuple(feeds):
-            planned = last[2]
-        else:
+        if last is None or last[0] != self._graph._mutations or last[1] != tuple(feeds) or options is not PLAIN or self._timeout:
             planned = self._planned(wanted, tuple(feeds))
-        step = Step(options.timeout_ms or self._timeout)
-        self._steps.add(step)
-        if self._closed:  # ``close`` came after the session's check, and may not have seen the step
-            step.cancel(errors.CancelledError(None, None, _CLOSED))
-        try:
-            if planned.final is not None and not (options.trace or options.partition_graphs):
-                values, metadata = planned.final.run(list(feeds.values()), step), None
-            else:
+            with self._tracked(Step(options.timeout_ms or self._timeout)) as step:
                 values, metadata = planned.run(list(feeds.values()), step, options.trace, options.partition_graphs)
-        finally:
+            return hand_out(values, keep=True), metadata
+        try:  # from here on for small steps
+            step = self._idle.pop()
+        except IndexError:  # all are under way, or there is none yet
+            step = self._begun(Step())
+        try:
+            values = last[2].run([*feeds.values()], step)
+        except BaseException:
             self._steps.discard(step)
-        return hand_out(values, keep=True) if values else values, metadata
+            raise
+        if step.pristine:
+            self._idle.append(step)
+        else:
+            self._steps.discard(step)
+        return hand_out(values, keep=True), None
 
-    def run_recorded(self, wanted: Fetches, feeds: dict[Tensor, Any], record: Recorder) -> list[Any]:
+    def run_probed(self, wanted: Fetches, feeds: dict[Tensor, Any], probe: Probe) -> list[Any]:
         """Runs a step node by node."""
-        plan = self._planned(wanted, tuple(feeds)).plan(traced=True)
+        planned = self._planned(wanted, tuple(feeds))
         with self._tracked(Step(self._timeout)) as step:
-            step.probe = record if isinstance(record, Probe) else None
-            return hand_out(plan.run(list(feeds.values()), step, record))
+            return hand_out(planned.run_probed(list(feeds.values()), step, probe))
+
+    def _begun(self, step: Step) -> Step:
+        """The step, which ``close`` can cancel from now on."""
+        self._steps.add(step)
+        if self._closed:  # it came after the session's check, and may not have seen the step
+            step.cancel(errors.CancelledError(None, None, _CLOSED))
+        return step
 
     @contextmanager
     def _tracked(self, step: Step) -> Iterator[Step]:
         """A step that ``close`` can cancel."""
-        self._steps.add(step)
-        if self._closed:
-            step.cancel(errors.CancelledError(None, None, _CLOSED))
+        self._begun(step)
         try:
             yield step
         finally:
@@ -119,7 +127,7 @@ class LocalBackend:
     def _planned(self, wanted: Fetches, feeds: tuple[Tensor, ...]) -> PlannedStep:
         planned = self._step_for(wanted.tensors, wanted.targets, feeds)
         if planned.final is not None:
-            wanted.last = (self._graph._mutations, feeds, planned)
+            wanted.last = (self._graph._mutations, feeds, planned.final)
         return planned
 
     def _step_for(self, fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: tuple[Tensor, ...],

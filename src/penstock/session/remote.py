@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorboard.compat.proto.config_pb2 import RunMetadata
@@ -16,16 +16,17 @@ from penstock.distributed.messages import Message
 from penstock.distributed.peers import deadline
 from penstock.execute.environment import Environment
 from penstock.execute.pipeline import Pipeline
-from penstock.execute.trace import Recorder
+from penstock.execute.probe import Probe
 from penstock.graph.export import export_functional
 from penstock.graph.graph import Graph
-from penstock.graph.node import Operation, Tensor
+from penstock.graph.node import Tensor
 from penstock.program.devices import Device
+from penstock.program.ir import prune
 from penstock.program.passes import options_of
-from penstock.session.backend import StepOptions
+from penstock.session.backend import PLAIN, StepOptions
 from penstock.session.fetches import Fetches
+from penstock.session.probing import ToldNodes, inner_operations
 from penstock.session.results import hand_out
-from penstock.session.stepping import run_in_parts
 
 _CLOSE_PATIENCE = 2.0  # seconds; a master that is gone needs no good-bye
 
@@ -59,26 +60,22 @@ class RemoteBackend:
 
     def run(self, wanted: Fetches, feeds: dict[Tensor, Any], options: StepOptions) -> tuple[list[Any], RunMetadata | None]:
         """Runs a step on the master."""
+        reply = self._call(self._run_step(wanted, feeds, options))
+        return hand_out(reply.tensors), RunMetadata.FromString(bytes(reply.blobs[0])) if reply.blobs else None
+
+    def run_probed(self, wanted: Fetches, feeds: dict[Tensor, Any], probe: Probe) -> list[Any]:
+        """Runs a step on the master, whose tasks tell of their nodes; see ``probing.py``."""
+        message = self._run_step(wanted, feeds, PLAIN)
+        message.fields["probe"] = probe.waits
+        told = ToldNodes(self._graph, prune(wanted.tensors, wanted.targets, list(feeds)), probe)
+        return hand_out(self._call(message, told.answer).tensors)
+
+    def _run_step(self, wanted: Fetches, feeds: dict[Tensor, Any], options: StepOptions) -> Message:
         session = self._up_to_date()
-        message = Message("RunStep", {
+        return Message("RunStep", {
             "session": session, "feeds": _names(list(feeds)), "fetches": _names(wanted.tensors),
             "targets": _names(wanted.targets), "timeout_ms": options.timeout_ms, "trace": options.trace,
             "partition_graphs": options.partition_graphs}, [], list(feeds.values()))
-        reply = self._call(message)
-        return hand_out(reply.tensors), RunMetadata.FromString(bytes(reply.blobs[0])) if reply.blobs else None
-
-    def run_recorded(self, wanted: Fetches, feeds: dict[Tensor, Any], record: Recorder) -> list[Any]:
-        """Runs a step on the master, in as many parts as ``record`` wants stops, and fetches what each node gives; see ``stepping.py``."""
-        pipeline = self.pipeline
-        program = pipeline.place(pipeline.prune(wanted.tensors, wanted.targets, list(feeds)), pipeline.environment.devices)
-        return hand_out(run_in_parts(program, wanted, feeds, record, self._run_part))
-
-    def _run_part(self, feeds: dict[Tensor, Any], fetches: list[Tensor], targets: list[Operation], done: frozenset[Operation]) -> list[Any]:
-        session = self._up_to_date()
-        return self._call(Message("RunStep", {
-            "session": session, "feeds": _names(list(feeds)), "fetches": _names(fetches), "targets": _names(targets),
-            "done": _names(sorted(done, key=lambda op: op.name)), "timeout_ms": 0, "trace": False, "partition_graphs": False},
-            [], list(feeds.values()))).tensors
 
     def partial_run_setup(self, wanted: Fetches, feeds: list[Tensor]) -> str:
         """Prepares a step that is run in parts."""
@@ -94,9 +91,9 @@ class RemoteBackend:
             "targets": _names(wanted.targets)}, [], list(feeds.values())))
         return hand_out(reply.tensors)
 
-    def _call(self, message: Message) -> Message:
+    def _call(self, message: Message, answer: Callable[[Message], Message] | None = None) -> Message:
         try:
-            return self._link.call(message)
+            return self._link.call(message) if answer is None else self._link.converse(message, answer)
         except errors.OpError as error:
             raise self._as_local_error(error) from None
 
@@ -150,7 +147,8 @@ class RemoteBackend:
         session = self._open()
         new = GraphDef(versions=graph_def.versions)
         new.node.extend(node for node in graph_def.node if node.name not in self._sent)
-        if any(_called(node) for node in new.node):
+        functions = {function.signature.name for function in graph_def.library.function}
+        if any(name in functions for node in new.node for name in _callees(node)):
             new.library.CopyFrom(graph_def.library)
         if new.node:
             self._link.call(Message("ExtendSession", {"session": session, "anew": anew}, [new.SerializeToString()]))
@@ -159,7 +157,8 @@ class RemoteBackend:
 
     def _as_local_error(self, error: errors.OpError) -> errors.OpError:
         """An error of the cluster as one of this program: with the operation of its graph, and the line that made it."""
-        op = self._graph._by_name.get(getattr(error, "op_name", None) or "")
+        name = getattr(error, "op_name", None) or ""
+        op = self._graph._by_name.get(name) or inner_operations(self._graph).get(name)
         lines = [line for line in error.message.split("\n") if not line.startswith("  made at: ")]
         if op is not None and op.origin:
             place = next((index for index, line in enumerate(lines) if line.startswith("  try: ")), len(lines))
@@ -174,11 +173,11 @@ def _names(elements: Sequence[Any]) -> list[str]:
 def _digests(graph_def: GraphDef) -> dict[str, bytes]:
     """What tells whether a node is still the same: it, and the functions that it calls."""
     functions = {function.signature.name: function.SerializeToString(deterministic=True) for function in graph_def.library.function}
-    callees = {function.signature.name: [name for node in function.node_def for name in _called(node)] for function in graph_def.library.function}
+    callees = {function.signature.name: [name for node in function.node_def for name in _callees(node)] for function in graph_def.library.function}
 
     def digest(node: NodeDef) -> bytes:
         hashed = hashlib.blake2b(node.SerializeToString(deterministic=True), digest_size=16)
-        stack, seen = _called(node), set[str]()
+        stack, seen = _callees(node), set[str]()
         while stack:
             name = stack.pop()
             if name in functions and name not in seen:
@@ -190,5 +189,6 @@ def _digests(graph_def: GraphDef) -> dict[str, bytes]:
     return {node.name: digest(node) for node in graph_def.node}
 
 
-def _called(node: NodeDef) -> list[str]:
-    return [value.func.name for value in node.attr.values() if value.HasField("func")]
+def _callees(node: NodeDef) -> list[str]:
+    """The functions that a node may call: those of its attributes, and the one of its type, if that is the name of a function."""
+    return [node.op, *(value.func.name for value in node.attr.values() if value.HasField("func"))]

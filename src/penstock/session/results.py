@@ -10,25 +10,26 @@ from penstock.execute.results import LARGE, RESULTS
 
 
 def hand_out(values: list[Any], keep: bool = False) -> list[Any]:
-    """The values as the caller gets them. What only the list holds is handed over; what something else still holds is copied.
+    """The list, with its values as the caller gets them. What only the list holds is handed over; what something else still holds is copied.
 
     ``keep``: the memory of large ones is to be used again when the caller has dropped them.
     """
-    results: list[Any] = []
-    for value in values:
+    place = -1
+    for value in values:  # not with ``enumerate``, whose tuple would be one more that holds the value
+        place += 1
         if type(value) is np.ndarray:
             if value.ndim == 0:
-                value = value[()]
-            elif (base := value.base) is None:
+                values[place] = value[()]
+                continue
+            if (base := value.base) is None:
                 if sys.getrefcount(value) > _ALONE or not value.flags.writeable:
-                    value = value.copy()
+                    values[place] = value = value.copy()
             elif not isinstance(base, np.ndarray) or sys.getrefcount(base) > _BASE_ALONE:
-                value = value.copy()
+                values[place] = value = value.copy()
             base = None
-            if keep and type(value) is np.ndarray and value.nbytes >= LARGE:
+            if keep and value.nbytes >= LARGE:
                 RESULTS.keep(value)
-        results.append(value)
-    return results
+    return values
 
 
 def _counts() -> tuple[int, int]:

@@ -12,7 +12,7 @@ import numpy as np
 from tensorboard.compat.proto.config_pb2 import ConfigProto, RunMetadata
 
 from penstock.errors import OpError
-from penstock.execute.trace import Recorder
+from penstock.execute.probe import Probe
 from penstock.graph import stacks
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.node import Operation, Tensor
@@ -59,17 +59,17 @@ class BaseSession:
         ...     sess.run({"double": x * 2.0, "same": [x]}, {x: 3.0})
         {'double': np.float32(6.0), 'same': [np.float32(3.0)]}
         """
-        if self._closed or not self._graph._ops:
-            self._check_open()
         wanted = (self._fetches.get(fetches) if type(fetches) is Tensor else None) or self._take_apart(fetches)
         feeds = expand_feeds(self._graph, feed_dict) if feed_dict else {}
+        if options is None and run_metadata is None and not (run_observers or wanted.is_empty or self._graph._handle_feeders):
+            return wanted.build(self._backend.run(wanted, feeds, PLAIN)[0])
+        return self._run_specially(wanted, feeds, options, run_metadata)
+
+    def _run_specially(self, wanted: Fetches, feeds: dict[Tensor, Any], options: Any, run_metadata: Any) -> Any:
+        """``run``, with options or observers, of nothing, or where handles of tensors may be fed."""
         if feeds and self._graph._handle_feeders:
             return self._run_with_handles(wanted, feeds, options, run_metadata)
-        if not wanted.tensors and not wanted.targets:
-            return wanted.build([])
-        if options is None and run_metadata is None and not run_observers:
-            return wanted.build(self._backend.run(wanted, feeds, PLAIN)[0])
-        return wanted.build(self._run(wanted, feeds, options, run_metadata))
+        return wanted.build([] if wanted.is_empty else self._run(wanted, feeds, options, run_metadata))
 
     def _run_with_handles(self, wanted: Fetches, feeds: dict[Tensor, Any], options: Any, run_metadata: Any) -> Any:
         """``run``, where handles of tensors may be among the feeds."""
@@ -77,11 +77,11 @@ class BaseSession:
         feeds.update((holder, np.array(copy.handle.encode(), object)) for holder, copy in copies.items())
         return wanted.build(self._run(wanted, feeds, options, run_metadata))
 
-    def run_recorded(self, fetches: Any, record: Recorder, feed_dict: Any = None) -> Any:
-        """``run``, with ``record(device, node, start, end, outputs)`` called for each node that has run: for debuggers."""
+    def run_probed(self, fetches: Any, probe: Probe, feed_dict: Any = None) -> Any:
+        """``run``, with ``probe`` told of each node that has run: for debuggers."""
         self._check_open()
         wanted = Fetches(self._graph, fetches, self)
-        return wanted.build(self._backend.run_recorded(wanted, expand_feeds(self._graph, feed_dict or {}), record))
+        return wanted.build(self._backend.run_probed(wanted, expand_feeds(self._graph, feed_dict or {}), probe))
 
     def _run(self, wanted: Fetches, feeds: dict[Tensor, Any], options: Any, run_metadata: Any) -> list[Any]:
         if run_observers:
@@ -111,12 +111,13 @@ class BaseSession:
 
     def _run_with(self, wanted: Fetches, feeds: dict[Tensor, Any], options: Any, wants_metadata: bool) -> tuple[list[Any], RunMetadata | None]:
         if options is not None and options.debug_options.debug_tensor_watch_opts:
-            with dumping(options.debug_options, wanted, feeds) as record:
-                return self._backend.run_recorded(wanted, feeds, record), None
+            with dumping(options.debug_options, wanted, feeds) as probe:
+                return self._backend.run_probed(wanted, feeds, probe), None
         return self._backend.run(wanted, feeds, step_options(options, wants_metadata))
 
     def _take_apart(self, fetches: Any) -> Fetches:
         """The Fetches of a nest, remembered for tensors and flat lists of them, which training loops fetch again and again."""
+        self._check_open()
         if isinstance(fetches, (Tensor, Operation)):
             key = fetches
         elif type(fetches) is list and _ELEMENTS.issuperset(map(type, fetches)):

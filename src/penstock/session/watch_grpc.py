@@ -37,6 +37,8 @@ _wanted: dict[str, dict[str, int]] = {}  # address -> what its server wants: "no
 class DebugServer:
     """The stream of one run to a server; see ``watches.Sink``."""
 
+    answers = True
+
     def __init__(self, address: str) -> None:
         host, _, self._path = address.partition("/")
         self._address, self._states = host, _wanted.setdefault(host, {})

@@ -13,7 +13,6 @@ watched by the names that it has there; a node of a loop has a value per iterati
 """
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import threading
@@ -28,9 +27,8 @@ from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 
 from penstock import errors
-from penstock.execute.trace import Probe, Recorder
+from penstock.execute.probe import EVERYWHERE, Frames, Probe, most_waits, replaced
 from penstock.graph.dtypes import as_dtype
-from penstock.graph.node import Operation
 from penstock.graph.tensor_proto import array_to_proto
 from penstock.ops.transfer import Arg, Recv
 from penstock.program.ir import Node
@@ -48,6 +46,8 @@ probes: dict[str, Probe] = {}  # by their names in addresses
 class Sink(Protocol):
     """Where the events of a run go."""
 
+    answers: bool  # may ``value`` give others?
+
     def core(self, event: Event) -> None:
         """What was fed and fetched; comes first."""
 
@@ -63,6 +63,8 @@ class Sink(Protocol):
 
 class _Folder:
     """Events as files of a folder; see above."""
+
+    answers = False
 
     def __init__(self, root: str) -> None:
         self._root = root
@@ -96,8 +98,8 @@ SINKS: dict[str, Callable[[str], Sink]] = {"file": _Folder, "grpc": _debug_serve
 
 
 @contextmanager
-def dumping(debug_options: Any, wanted: Fetches, feeds: Any) -> Iterator[Recorder]:
-    """Gives a recorder that hands on what is watched."""
+def dumping(debug_options: Any, wanted: Fetches, feeds: Any) -> Iterator[Probe]:
+    """Gives a probe that hands on what is watched."""
     dumper = _Dumper(debug_options, list(feeds.values()))
     try:
         dumper.write_core(debug_options.global_step, [tensor.name for tensor in feeds], [tensor.name for tensor in wanted.tensors],
@@ -113,14 +115,8 @@ class _Watch:
     debug_ops: list[DebugOp]
 
 
-class _Depth(threading.local):
-    """In how many functions the calling thread is."""
-
-    depth = 0
-
-
 class _Dumper(Probe):
-    """Called with what each node gave, as it ends."""
+    """Is told what each node gave, as it ends."""
 
     def __init__(self, debug_options: Any, fed: list[Any]) -> None:
         self._fed = fed
@@ -147,35 +143,22 @@ class _Dumper(Probe):
             self._sinks[url] = SINKS[scheme](path)
         return self._sinks[url]
 
-    def __call__(self, device: str, node: Node, start: int, end: int, outputs: list[Any]) -> list[Any] | None:
+    @property
+    def waits(self) -> str:
+        return EVERYWHERE if any(sink.answers for sink in self._sinks.values()) else most_waits([probe.waits for probe in self._probes.values()])
+
+    def tell(self, frames: Frames, device: str, node: Node, outputs: list[Any], waits: bool = True) -> list[Any] | None:
         if node.definition is Recv:  # it is the value of a node that was written already
             return None
         for producer, _ in node.inputs:  # what is fed does not run: it is written when it is first needed
-            if producer.definition is Arg and producer.name not in self._nodes.get(device, ()) and self._inside.depth == 0:
+            if producer.definition is Arg and producer.name not in self._nodes.get(device, ()) and not frames:  # (else an argument of a function)
                 self._note(device, producer)
                 self._write_values(device, producer, [self._fed[producer.attrs["index"]]])
         self._note(device, node)
         changed = None
         for probe in self._probes.values():
-            changed = probe(device, node, start, end, changed or outputs) or changed
+            changed = probe.tell(frames, device, node, changed or outputs, waits) or changed
         return self._write_values(device, node, changed or outputs) or changed
-
-    _inside = _Depth()
-
-    @contextmanager
-    def inside(self, function: str) -> Iterator[None]:
-        """The arguments of a function are no feeds."""
-        with contextlib.ExitStack() as stack:
-            for probe in self._probes.values():
-                stack.enter_context(probe.inside(function))
-            self._inside.depth += 1
-            try:
-                yield
-            finally:
-                self._inside.depth -= 1
-
-    def stops_at(self, operation: Operation) -> bool:
-        return any(probe.stops_at(operation) for probe in self._probes.values())
 
     def _note(self, device: str, node: Node) -> None:
         with self._lock:
@@ -183,19 +166,18 @@ class _Dumper(Probe):
 
     def _write_values(self, device: str, node: Node, outputs: list[Any]) -> list[Any] | None:
         """Hands values on; returns what a sink wants in their place."""
-        changed: list[Any] | None = None
+        changes: dict[int, Any] = {}
         for slot, output in enumerate(outputs):
             watches = self._watches_of(node.name, slot)
-            watched = _watched(node, output) if watches else None
+            watched = _watched_value(node, output) if watches else None
             if watched is None:
                 continue
             for watch in watches:
                 for debug_op in watch.debug_ops if watch.sinks else ():
                     other = self._hand_on(device, node.name, slot, debug_op, watched, watch.sinks)
                     if other is not None:
-                        changed = changed or list(outputs)
-                        changed[slot] = other
-        return changed
+                        changes[slot] = other
+        return replaced(outputs, changes) if changes else None
 
     def _hand_on(self, device: str, name: str, slot: int, debug_op: DebugOp, watched: Watched, sinks: list[Sink]) -> Any:
         """Has sinks take what a debug op makes of a tensor; returns what one of them wants in its place, or None."""
@@ -249,7 +231,7 @@ def device_folder(device: str) -> str:
     return DEVICE + device.replace("/", ",").replace(":", "_")
 
 
-def _watched(node: Node, output: Any) -> Watched | None:
+def _watched_value(node: Node, output: Any) -> Watched | None:
     """What debug ops see of an output; None if it has no array, as a queue has none."""
     value = held_value(output)
     if isinstance(value, (np.ndarray, np.generic)):

@@ -28,6 +28,7 @@ class Measured:
     count: int = 1  # elements or gradients
     resource: str = ""
     total: int = 0  # of all its counts
+    memory: int = 0  # bytes that it takes while its step runs
 
     @property
     def typical(self) -> float:
@@ -76,6 +77,7 @@ class _Cut:
             self._add(node, part, places[number][1], places)
         for part in parts.values():
             _tidy(part)
+            self._add_memory(part)
         return StepProfile(list(parts.values()))
 
     def _task(self, node: Node) -> str:
@@ -149,6 +151,16 @@ class _Cut:
             block.native += measured.typical
         else:
             block.python += measured.typical
+
+    def _add_memory(self, part: Part) -> None:
+        """Of a running step: what nodes make, and what messages bring. Values that are dropped early are counted, too: it is an upper bound."""
+        taken = {node: measured.memory for node, measured in self._measured.items() if node in self._tables and self._task(node) == part.task}
+        coming = {node: self._measured.get(sender, Measured()).bytes for node in taken if (sender := self._sender(node)) is not None}
+        taken = {node: taken[node] + coming.get(node, 0) for node in taken}
+        part.memory = sum(taken.values())
+        if part.memory:
+            node = max(taken, key=lambda each: taken[each])
+            part.largest, part.largest_memory = node.name.partition("/_")[0], taken[node]  # of a region or a Recv: what it is made for
 
     def _meeting(self, node: Node, part: Part, place: int, measured: Measured) -> Meeting:
         kind = node.definition.coordinates

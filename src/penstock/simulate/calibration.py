@@ -1,8 +1,12 @@
 """Measures what messages cost on this machine (``costs.Costs``): a parameter server and a worker, two processes, run steps that differ in one thing.
 
     python -m penstock.simulate.calibration [network]        a worker's process, which starts a parameter server, prints the costs as JSON and ends
+    python -m penstock.simulate.calibration crowd TARGET NUMBER [network]        a further worker of that parameter server, which runs the steps whose
+                                                                                 names it reads until its standard input ends
 
-With "network" the two talk as tasks on two machines do.
+With "network" the two talk as tasks on two machines do. What a crowd costs is measured in a crowd of the same kind: further workers of the parameter
+server fill all cores with the step that is measured. Other programs would not do. They use the caches more, and do not show what becomes cheaper: no
+core goes idle in between and has to be woken, and a parameter server reads several messages at a time.
 
 Seconds are those that processes spent on a core, so that a busy machine does not matter much; only the latency is a time that passed.
 """
@@ -13,8 +17,9 @@ import json
 import statistics
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -28,27 +33,27 @@ from penstock.graph.scopes import device
 from penstock.ops.array.fill import zeros
 from penstock.ops.constant import constant, identity
 from penstock.ops.flow.misc import group
+from penstock.ops.linalg.matmul import matmul
 from penstock.platform.cpus import available_cpus
 from penstock.session.session import Session
 from penstock.simulate.costs import Costs
 from penstock.variables.initialization import global_variables_initializer
 from penstock.variables.variable import Variable
 
-_PS, _WORKER = "/job:ps/task:0", "/job:worker/task:0"
+_PS = "/job:ps/task:0"
 _TENSORS = 16
 _TURNS = 8
 _FLOATS = 1 << 20  # of a large tensor: 4 MB, which no core's own cache holds
+_SIDE, _PRODUCTS = 448, 4  # of matrices that are multiplied
 _SECONDS = 0.1  # per step that is measured
 _ROUNDS = 5  # of which the median counts
-_CROWD = """
-import json, numpy
-data, array, other = [{str(i): [i] * 9} for i in range(300)], numpy.zeros(4 << 20, "f"), numpy.zeros(4 << 20, "f")
-for _ in range(10**6):
-    json.loads(json.dumps(data))
-    array[:] = other
-"""
+_OTHERS = 2  # workers of a crowd, per core
+_CROWDED_SECONDS = 0.3
+_SETTLED = 0.3  # seconds until a crowd does what it was told
 _SERVE = "import sys; from penstock.simulate.calibration import serve; serve(*sys.argv[1:])"
-NETWORK = "network"  # argument: no shared memory
+NETWORK = "network"  # arguments: no shared memory,
+CROWD = "crowd"  # and one of those beside which another measures
+_CROWDED = ("small update", "large update", "compute")
 
 
 class _Spent(NamedTuple):
@@ -59,13 +64,17 @@ class _Spent(NamedTuple):
     wall: float
 
 
-def measure(patience: float = 120.0) -> Costs:
+def measure(patience: float = 300.0) -> Costs:
     """The costs of this machine, measured by processes of their own: with shared memory, and without."""
-    local, network = (Costs.from_json(_measured(patience, *arguments)) for arguments in ((), (NETWORK,)))
-    return dataclasses.replace(local, network=network)
+    return dataclasses.replace(measure_local(patience), network=Costs.from_json(_measure_costs(patience, NETWORK)))
 
 
-def _measured(patience: float, *arguments: str) -> str:
+def measure_local(patience: float = 300.0) -> Costs:
+    """The costs between processes of this machine, which share memory."""
+    return Costs.from_json(_measure_costs(patience))
+
+
+def _measure_costs(patience: float, *arguments: str) -> str:
     result = subprocess.run([sys.executable, "-m", "penstock.simulate.calibration", *arguments], capture_output=True, text=True, timeout=patience,
                             check=False)
     if result.returncode:
@@ -83,39 +92,63 @@ def serve(address: str, *arguments: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Measures and prints."""
+    """Measures and prints; or runs steps beside another that does."""
     unix_sockets.ENABLED &= NETWORK not in arguments
+    if CROWD in arguments:
+        _run_as_told(*arguments[1:3])
+        return 0
     ps = subprocess.Popen([sys.executable, "-c", _SERVE, "localhost:0", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         assert ps.stdout is not None
         target = ps.stdout.readline().strip()
-        server = Server({"ps": [target.partition("://")[2]], "worker": ["localhost:0"]}, "worker", 0)
-        print(_costs(_experiments(server, connection(target))).to_json())
-        server.stop()
+        with _worker(target, 0) as (session, steps):
+            session.run(global_variables_initializer())
+            print(_costs(_experiments(session, steps, target, arguments)).to_json())
     finally:
         ps.kill()
         ps.wait()
     return 0
 
 
-def _experiments(server: Server, ps: Connection) -> dict[str, _Spent]:
-    """What steps take: one that stays on the worker, and those in which it gets one or many tensors of the parameter server; in which a tensor goes
-    to and fro; in which a small or a large one is used at both ends; and the same use of a large one without a message."""
+@contextmanager
+def _worker(target: str, number: int) -> Iterator[tuple[Session, dict[str, Operation]]]:
+    """A session of a worker of the parameter server, and its steps."""
+    server = Server({"ps": [target.partition("://")[2]], "worker": {number: "localhost:0"}}, "worker", number)
     with Graph().as_default():
-        with device(_PS):
-            small = [Variable(zeros([])) for _ in range(_TENSORS + 1)]
-            large = Variable(zeros([_FLOATS]))
-        with device(_WORKER):
-            here, there = Variable(zeros([_FLOATS])), Variable(zeros([_FLOATS]))
-            steps = {"alone": constant(1.0).op, "one": _take(small[:1]), "many": _take(small), "large": _take([large]), "turns": _turns(small[0]),
-                     "small update": _update(small[0]), "large update": _update(large),
-                     "scale": (here * 0.5).op, "subtract": here.assign_sub(there).op}
+        steps = _steps(f"/job:worker/task:{number}")
         with Session(server.target) as session:
-            session.run(global_variables_initializer())
-            rounds = [{name: _spent(session, step, ps) for name, step in steps.items()} for _ in range(_ROUNDS)]
-            with _crowd():
-                names = ("turns", "small update", "large update")
-                crowded = [{f"crowded {name}": _spent(session, steps[name], ps) for name in names} for _ in range(_ROUNDS)]
+            yield session, steps
+    server.stop()
+
+
+def _steps(worker: str) -> dict[str, Operation]:
+    """Steps whose times tell what messages cost: one that stays on the worker, and those in which it gets one or many tensors of the parameter
+    server; in which a tensor goes to and fro; in which a small or a large one is used at both ends; the same use without a message; and one that
+    computes with all threads."""
+    with device(_PS):
+        small = [Variable(zeros([])) for _ in range(_TENSORS + 1)]
+        large = Variable(zeros([_FLOATS]))
+    with device(worker):
+        here, there = Variable(zeros([_FLOATS])), Variable(zeros([_FLOATS]))
+        one, other = Variable(zeros([])), Variable(zeros([]))
+        scaled: Any = here * 0.5  # type: ignore[operator]
+        halved: Any = one * 0.5  # type: ignore[operator]
+        return {"alone": constant(1.0).op, "one": _take(small[:1]), "many": _take(small), "large": _take([large]),
+                "turns": _turns(small[0], worker), "small update": _update(small[0]), "large update": _update(large),
+                "scale": scaled.op, "subtract": here.assign_sub(there).op, "small scale": halved.op,
+                "small subtract": one.assign_sub(other).op, "compute": _compute()}
+
+
+def _experiments(session: Session, steps: dict[str, Operation], target: str, arguments: list[str]) -> dict[str, _Spent]:
+    ps = connection(target)
+    rounds = [{name: _spent(session, step, ps, _SECONDS) for name, step in steps.items()} for _ in range(_ROUNDS)]
+    with _crowd(target, arguments) as tell:
+        crowded: list[dict[str, _Spent]] = []
+        for _ in range(_ROUNDS):
+            crowded.append({})
+            for name in _CROWDED:
+                tell(name)
+                crowded[-1][f"crowded {name}"] = _spent(session, steps[name], ps, _CROWDED_SECONDS)
     return {**_usual(rounds), **_usual(crowded)}
 
 
@@ -125,69 +158,117 @@ def _usual(rounds: list[dict[str, _Spent]]) -> dict[str, _Spent]:
 
 def _take(variables: list[Variable]) -> Operation:
     """A step that has a worker get variables, and do nothing with them."""
-    with device(_WORKER):
-        return group(*(identity(variable) for variable in variables))
+    return group(*(identity(variable) for variable in variables))
 
 
 def _update(variable: Variable) -> Operation:
     """A step in which a worker uses a variable, and the parameter server what the worker sends."""
-    with device(_WORKER):
-        change = variable * 0.5
+    change = variable * 0.5  # type: ignore[operator]
     return variable.assign_sub(change).op
 
 
-def _turns(variable: Variable) -> Operation:
+def _compute() -> Operation:
+    """A step of the worker alone whose threads have to wait for each other after each product. It updates: so it is native at once."""
+    variable = Variable(zeros([_SIDE, _SIDE]))
+    value: Any = variable
+    for _ in range(_PRODUCTS):
+        value = matmul(value, value)
+    return variable.assign_sub(value).op
+
+
+def _turns(variable: Variable, worker: str) -> Operation:
     """A step in which a tensor goes to and fro."""
     value: Any = variable
     for _ in range(_TURNS):
-        for task in (_WORKER, _PS):
+        for task in (worker, _PS):
             with device(task):
                 value = identity(value)
-    with device(_WORKER):
-        return identity(value).op
+    return identity(value).op
 
 
 @contextmanager
-def _crowd() -> Iterator[None]:
-    """Beside other processes that use all cores and, in turn with ours, their caches."""
-    others = [subprocess.Popen([sys.executable, "-c", _CROWD]) for _ in range(2 * available_cpus())]
+def _crowd(target: str, arguments: list[str]) -> Iterator[Callable[[str], None]]:
+    """Further workers of a parameter server; yields what has them all run a step."""
+    command = [sys.executable, "-m", "penstock.simulate.calibration", CROWD, target]
+    others = [subprocess.Popen([*command, str(number + 1), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+              for number in range(_OTHERS * available_cpus())]
+
+    def tell(name: str) -> None:
+        for other in others:
+            assert other.stdin is not None
+            print(name, file=other.stdin, flush=True)
+        time.sleep(_SETTLED)
+
     try:
-        time.sleep(0.5)  # they start
-        yield
+        for other in others:
+            assert other.stdout is not None
+            other.stdout.readline()  # it is ready
+        yield tell
     finally:
         for other in others:
-            other.kill()
+            assert other.stdin is not None
+            other.stdin.close()  # it ends
+        for other in others:
             other.wait()
 
 
-def _spent(session: Session, step: Operation, ps: Connection) -> _Spent:
+def _run_as_told(target: str, number: str) -> None:
+    """A further worker: runs the step whose name was read last, until there is nothing to be read any more."""
+    with _worker(target, int(number)) as (session, steps):
+        session.run(global_variables_initializer())  # the parameter server's variables, too: their values do not matter
+        _run_told_steps(session, steps)
+
+
+def _run_told_steps(session: Session, steps: dict[str, Operation]) -> None:
+    told = [steps[_CROWDED[0]]]
+
+    def listen() -> None:
+        for line in sys.stdin:
+            told[:] = [steps[line.strip()]]
+        told.clear()
+
+    session.run(told[0])
+    print("ready", flush=True)
+    threading.Thread(target=listen, daemon=True).start()
+    while step := next(iter(told), None):
+        session.run(step)
+
+
+def _spent(session: Session, step: Operation, ps: Connection, seconds: float) -> _Spent:
+    """What a step takes in so many seconds of steps; the parameter server also runs parts of others."""
     for _ in range(20):
         session.run(step)
-    steps, there, here, begin = 0, _cpu(ps), time.process_time(), time.perf_counter()
-    while time.perf_counter() - begin < _SECONDS:
+    steps, (before, done), here, begin = 0, _cpu(ps), time.process_time(), time.perf_counter()
+    while time.perf_counter() - begin < seconds:
         session.run(step)
         steps += 1
     wall, here = time.perf_counter() - begin, time.process_time() - here
-    return _Spent(here / steps, (_cpu(ps) - there) / steps, wall / steps)
+    after, now = _cpu(ps)
+    return _Spent(here / steps, (after - before) / max(now - done, steps), wall / steps)
 
 
-def _cpu(ps: Connection) -> float:
+def _cpu(ps: Connection) -> tuple[float, int]:
+    """The seconds of a core that it has used, and the parts of steps that it has run."""
     reply = ps.call(Message("Describe"))
     description: Any = json.loads(bytes(reply.blobs[0]))[0]
-    return float(description["cpu"])
+    return float(description["cpu"]), int(description["steps"])
 
 
 def _costs(spent: dict[str, _Spent]) -> Costs:
-    alone, one, many, turns, crowded = (spent[name] for name in ("alone", "one", "many", "turns", "crowded turns"))
+    alone, one, many, turns, update, crowded = (spent[name] for name in ("alone", "one", "many", "turns", "small update", "crowded small update"))
     send, receive = (many.ps - one.ps) / _TENSORS, (many.worker - one.worker) / _TENSORS
-    crossing = (turns.ps - one.ps + turns.worker - one.worker) / (2 * _TURNS)  # of a tensor by itself, at both ends
+    kernels = spent["small scale"].worker + spent["small subtract"].worker - 2 * alone.worker
+    # Of a tensor by itself, at both ends: an update has two more than "one", there and back. "turns" has more of them, but they come in so close
+    # a succession that no thread has gone to sleep in between.
+    crossing = (update.ps + update.worker - one.ps - one.worker - kernels) / 2
     message = max(crossing - send - receive, 0.0) / 2
     idle = turns.wall - turns.worker - turns.ps
     send_byte, receive_byte = _bytes(spent, alone)
     return Costs(step=alone.worker, order=max(one.worker - alone.worker - receive - message, 0.0), part=max(one.ps - send - message, 0.0),
                  message=message, send=send, receive=receive, send_byte=send_byte, receive_byte=receive_byte,
-                 latency=max(idle / (2 * _TURNS + 2), 0.0), cold=max((crowded.worker + crowded.ps) / (turns.worker + turns.ps), 1.0),
-                 cold_bytes=_cold_bytes(spent))
+                 latency=max(idle / (2 * _TURNS + 2), 0.0), crowded=crowded.worker / update.worker,
+                 queued=min(crowded.ps / update.ps, 1.0), cold_bytes=_cold_bytes(spent),
+                 crowded_native=max(spent["crowded compute"].worker / spent["compute"].worker, 1.0))
 
 
 def _bytes(spent: dict[str, _Spent], alone: _Spent) -> tuple[float, float]:

@@ -16,6 +16,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from penstock.cli.run import main as run_main
 from penstock.distributed import transports
 from penstock.distributed.launch_plan import LaunchPlan, Task, environment
@@ -64,12 +66,20 @@ class _Timer(Observer):
 
     def __init__(self) -> None:
         self.measured: dict[Node, Measured] = {}
+        self._regions: dict[Node, Described] = {}
+
+    def note_memory(self) -> None:
+        """Regions have an arena each, beside the results that they hand out. To be called once."""
+        for node, region in self._regions.items():
+            self.measured[node].memory += region.describe().arena_bytes
 
     def planned(self, plan: Plan, program: Program) -> None:
-        plan.wrap_kernels(self._timed)
+        plan.wrap_kernels(self._time)
 
-    def _timed(self, node: Node, kernel: Kernel, region: Described | None) -> Kernel:
+    def _time(self, node: Node, kernel: Kernel, region: Described | None) -> Kernel:
         record = self.measured.setdefault(node, Measured())
+        if region is not None:
+            self._regions[node] = region
         meets = node.definition.coordinates
         sends = node.definition is Send
 
@@ -79,6 +89,7 @@ class _Timer(Observer):
             seconds = time.perf_counter() - start
             if len(record.seconds) < _SAMPLES and not node.definition.blocking:
                 record.seconds.append(seconds)
+            record.memory = max(record.memory, _owned(result))
             if sends:
                 record.bytes = int(getattr(held_value(values[0]), "nbytes", 0))
             elif meets:
@@ -88,6 +99,12 @@ class _Timer(Observer):
             return result
 
         return run
+
+
+def _owned(result: Any) -> int:
+    """The bytes of the arrays that a kernel has made: views of others and variables take none."""
+    values = result if isinstance(result, (tuple, list)) else (result,)
+    return sum(value.nbytes for value in values if isinstance(value, np.ndarray) and value.base is None)
 
 
 def _count(meets: str, values: tuple[Any, ...]) -> int:
@@ -129,6 +146,7 @@ class _Watch(RunObserver):
 
     def _note(self, session: str, main: Any, feeds: int) -> JobProfile:
         master = next(service.master for service in in_process.values() if service.master.task == WORKER)
+        self._timer.note_memory()
         plans = {key[:3]: plan for key, plan in master.session(session)._plans.items()}
         groups: dict[str, str] = {}
         step = self._profile_of(plans[main], groups)

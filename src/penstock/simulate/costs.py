@@ -30,8 +30,10 @@ class Costs:
     send_byte: float
     receive_byte: float
     latency: float  # inside a machine
-    cold: float  # times as long, if other processes have had the core since
-    cold_bytes: float = 1.0  # the same for what works on large arrays: bytes of messages, and native code
+    crowded: float  # times as long, if other tasks use all cores
+    queued: float = 1.0  # times as long, if work had to wait for the interpreter: several messages are read at a time, and no thread is woken
+    cold_bytes: float = 1.0  # times as long, if others have had the caches since: what works on large arrays, bytes of messages and native code
+    crowded_native: float = 1.0  # times as long, if other tasks use all cores: native code whose threads wait for each other
     network: Costs | None = None  # what differs between machines, where there is no shared memory
 
     def between(self, one_machine: bool) -> Costs:
@@ -56,7 +58,7 @@ class Costs:
 def cache_file() -> Path:
     """Where the costs of this machine are kept."""
     machine = f"{platform.node()} {platform.machine()} {available_cpus()} {platform.python_version()}"
-    return folder() / f"messages-2-{hashlib.sha256(machine.encode()).hexdigest()[:12]}.json"
+    return folder() / f"messages-4-{hashlib.sha256(machine.encode()).hexdigest()[:12]}.json"
 
 
 def kept() -> Costs | None:

@@ -6,6 +6,7 @@ Operations whose device names no job go where ``tf.train.replica_device_setter``
 """
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -17,8 +18,7 @@ from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 
-import penstock as tf
-
+tf: Any = importlib.import_module("penstock")  # its names come from tables, which type checkers do not see
 SUFFIXES = (".pb", ".pbtxt")
 _INITIALIZERS = ("Assign", "AssignVariableOp")
 

@@ -15,7 +15,7 @@ from penstock.distributed.step_state import Done, Finish, StepState
 from penstock.simulate.clock import Clock
 from penstock.simulate.coordination import MeetingPlace, Stamp
 from penstock.simulate.costs import Costs
-from penstock.simulate.machine import Machine, Process
+from penstock.simulate.machine import Crowding, Machine, Process
 from penstock.simulate.machines import MachineSpec
 from penstock.simulate.network import Fabric, Link, Network
 from penstock.simulate.profile import LEFT, WORKER, Block, JobProfile, Message, Part, StepProfile
@@ -23,7 +23,7 @@ from penstock.simulate.stragglers import Straggling
 
 ETHERNET = Network.parse("10Gbit,50us")
 NONE = Straggling()
-_ORDER_BYTES = 300.0  # of a message without tensors
+ORDER_BYTES = 300.0  # of a message without tensors
 Span = Callable[[str, str, float, float], None]  # (task, what, begin, end)
 
 
@@ -53,8 +53,10 @@ class Result:
     seconds: float = 0.0
     step_times: list[float] = field(default_factory=list)
     busy_machines: dict[str, float] = field(default_factory=dict)  # machine -> share of its cores
+    busy_interpreters: dict[str, float] = field(default_factory=dict)  # task -> share of the time
     busy_links: dict[str, float] = field(default_factory=dict)  # "ps 0 out" -> share of its bandwidth
     dropped: int = 0
+    step_memory: dict[str, int] = field(default_factory=dict)  # task -> the most bytes that its steps have taken at the same time
 
     @property
     def rate(self) -> float:
@@ -92,9 +94,11 @@ class Simulation:
             machine = Machine(self.clock, spec.cores, ", ".join(map(readable, spec.tasks)))
             self.fabric.links[machine] = Link(spec.network)
             where.update(dict.fromkeys(spec.tasks, machine))
+        costs = self._local
+        crowding = Crowding(costs.crowded, costs.queued, costs.cold_bytes, costs.crowded_native)
         for task in self._tasks():
             machine = where.get(task) or Machine(self.clock, cluster.cores, readable(task))
-            self._processes[task] = Process(machine, task, self._local.cold, self._local.cold_bytes)
+            self._processes[task] = Process(machine, task, crowding)
         self._machines = list(dict.fromkeys(process.machine for process in self._processes.values()))
 
     def costs_between(self, one: Process, other: Process) -> Costs:
@@ -150,12 +154,15 @@ class Simulation:
 
     def _usage(self) -> Any:
         return ({machine: machine.busy for machine in self._machines},
+                {task: process.in_python for task, process in self._processes.items()},
                 {machine: (self.fabric.link(machine).sent, self.fabric.link(machine).received) for machine in self._machines})
 
     def _fill_in(self, result: Result, before: Any) -> None:
         if not result.seconds:
             return
-        busy, links = before
+        busy, in_python, links = before
+        result.busy_interpreters = {readable(task): (process.in_python - in_python[task]) / result.seconds
+                                    for task, process in self._processes.items()}
         for machine in self._machines:
             result.busy_machines[machine.name] = (machine.busy - busy[machine]) / result.seconds / machine.cores
             if not self.cluster.one_machine:
@@ -164,6 +171,7 @@ class Simulation:
                     share = (now - then) / result.seconds / link.network.bandwidth
                     result.busy_links[f"{machine.name} {direction}"] = share
         result.dropped = self.places.dropped()
+        result.step_memory = {task: process.most_memory for task, process in self._processes.items()}
 
 
 def readable(task: str) -> str:
@@ -232,13 +240,14 @@ class _Step:
 
     def ended(self, part: _PartRun) -> None:
         """A part has run: the master hears of it."""
+        part.process.take(-part.part.memory)
         name, costs = part.part.task, self.simulation.costs
         if name == WORKER:
             self._done(name)
             return
         own = self.simulation.process(self.loop.task)
         part.process.python(costs.part / 2, lambda: self.simulation.fabric.send(
-            part.process.machine, own.machine, _ORDER_BYTES, own.python, costs.order / 2, lambda: self._done(name)))
+            part.process.machine, own.machine, ORDER_BYTES, own.python, costs.order / 2, lambda: self._done(name)))
 
     def _done(self, name: str) -> None:
         if any(isinstance(instruction, Finish) for instruction in self._state.handle(Done(name))):
@@ -271,10 +280,11 @@ class _PartRun:
         """The worker tells another task to run this part."""
         simulation, costs = self.step.simulation, self.step.simulation.costs
         origin = simulation.process(self.step.loop.task)
-        simulation.fabric.send(origin.machine, self.process.machine, _ORDER_BYTES, self.process.python, costs.part / 2, self.begin)
+        simulation.fabric.send(origin.machine, self.process.machine, ORDER_BYTES, self.process.python, costs.part / 2, self.begin)
 
     def begin(self) -> None:
         """What waits for nothing can run."""
+        self.process.take(self.part.memory)
         if not self.part.blocks:
             self.step.ended(self)
         for index in range(len(self.part.blocks)):
@@ -337,7 +347,7 @@ class _PartRun:
         receiving = costs.message + message.tensors * costs.receive
 
         def sent() -> None:
-            simulation.fabric.send(self.process.machine, there.machine, size + _ORDER_BYTES, there.python, receiving,
+            simulation.fabric.send(self.process.machine, there.machine, size + ORDER_BYTES, there.python, receiving,
                                    lambda: goal.arrived(message.number), size * costs.receive_byte)
 
         self.process.python(costs.message + message.tensors * costs.send, sent, size * costs.send_byte)

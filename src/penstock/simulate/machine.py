@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock.simulate.clock import Clock
 
 Then = Callable[[], Any]
-_CACHED = 0.5e-3  # seconds of others on each core after which a process finds its core's caches cold
-_SHARED = 10e-3  # and that of all cores, which holds large arrays
+_SHARED = 10e-3  # seconds of others on each core after which a process finds none of its large arrays in the cache of all cores
+_REFILL = 2e-3  # seconds after which work has brought its arrays there again, or would not have found them there in any case
 
 
 class _Work:
@@ -45,6 +45,16 @@ class Machine:
         self._running.append(_Work(max(seconds, 0.0), width, serial, then))
         self._wide += width > 1.0
         self._share()
+
+    @property
+    def now(self) -> float:
+        """The time."""
+        return self._clock.now
+
+    @property
+    def is_full(self) -> bool:
+        """True if all cores are in use."""
+        return len(self._running) >= self.cores
 
     def _advance(self) -> None:
         elapsed = self._clock.now - self._since
@@ -100,42 +110,71 @@ def _width(work: _Work) -> float:
     return work.width
 
 
+class Crowding(NamedTuple):
+    """How many times as long work takes a process that is not alone: what is done in Python while others have all cores, or after it had to wait for
+    the interpreter; the use of large arrays after others have had the caches; and native code while others have all cores."""
+
+    python: float = 1.0
+    queued: float = 1.0
+    cold_bytes: float = 1.0
+    native: float = 1.0
+
+
+ALONE = Crowding()
+
+
+class _Waiting(NamedTuple):
+    """Work that stands in line for the interpreter; ``queued``: it was taken when the work came."""
+
+    seconds: float
+    moving: float
+    then: Then
+    queued: bool
+
+
 class Process:
     """A task: what it computes in Python stands in one line, native code runs beside it."""
 
-    def __init__(self, machine: Machine, name: str, cold: float = 1.0, cold_bytes: float = 1.0) -> None:
-        self.machine, self.name = machine, name
-        self._cold, self._cold_bytes = cold, cold_bytes  # times as long it takes after others have had the caches: Python, large arrays
+    def __init__(self, machine: Machine, name: str, crowding: Crowding = ALONE) -> None:
+        self.machine, self.name, self._crowding = machine, name, crowding
+        self._memory = self.most_memory = 0  # bytes of the steps that it runs now, and the most that it had
+        self.in_python = 0.0  # seconds in which its interpreter was taken
         self._machine_busy = 0.0  # core seconds of the machine, when this process ran last
-        self._line: deque[tuple[float, float, Then]] = deque()
+        self._line: deque[_Waiting] = deque()
         self._in_python = False
+
+    def take(self, size: int) -> None:
+        """Memory, for a part of a step; to be given back, as a negative number, when it ends."""
+        self._memory += size
+        self.most_memory = max(self.most_memory, self._memory)
 
     def python(self, seconds: float, then: Then, moving: float = 0.0) -> None:
         """Work in the interpreter; ``moving`` are further seconds, for the bytes of large arrays."""
-        self._line.append((seconds, moving, then))
+        self._line.append(_Waiting(seconds, moving, then, self._in_python))
         if not self._in_python:
             self._next()
 
     def native(self, seconds: float, then: Then, serial: float) -> None:
         """Work outside of it, on all cores of the machine that are free."""
-        if self._is_cold(_SHARED):
-            seconds *= self._cold_bytes
-        self.machine.run(seconds, lambda: self._left(then), self.machine.cores, serial)
+        extra = self._when_cold(seconds)
+        if self.machine.is_full:
+            seconds *= self._crowding.native
+        self.machine.run(seconds + extra, lambda: self._left(then), self.machine.cores, serial)
 
-    def _is_cold(self, seconds: float) -> bool:
-        return self.machine.busy - self._machine_busy > seconds * self.machine.cores
+    def _when_cold(self, seconds: float) -> float:
+        """How much longer work on large arrays takes if others have had the cache."""
+        is_cold = self.machine.busy - self._machine_busy > _SHARED * self.machine.cores
+        return (self._crowding.cold_bytes - 1.0) * min(seconds, _REFILL) if is_cold else 0.0
 
     def _next(self) -> None:
         self._in_python = bool(self._line)
         if self._line:
-            seconds, moving, then = self._line.popleft()
-            if self._is_cold(_CACHED):
-                seconds *= self._cold
-            if self._is_cold(_SHARED):
-                moving *= self._cold_bytes
-            self.machine.run(seconds + moving, lambda: self._ended(then))
+            work, begin = self._line.popleft(), self.machine.now
+            factor = self._crowding.queued if work.queued else self._crowding.python if self.machine.is_full else 1.0
+            self.machine.run(work.seconds * factor + work.moving + self._when_cold(work.moving), lambda: self._ended(begin, work.then))
 
-    def _ended(self, then: Then) -> None:
+    def _ended(self, begin: float, then: Then) -> None:
+        self.in_python += self.machine.now - begin
         self._machine_busy = self.machine.busy
         self._next()
         then()

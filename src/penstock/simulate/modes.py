@@ -10,7 +10,7 @@ import dataclasses
 
 from penstock.simulate.profile import WORKER, Block, JobProfile, Meeting, Message, Part, StepProfile
 
-_ADD = 5e-6  # seconds: to add a gradient that has come to others, beside its bytes
+_ADD = 30e-6  # seconds: to add a gradient that has come to others, beside its bytes (as profiles of synchronous programs have it)
 ADD_BYTE = 1e-10
 
 
@@ -51,11 +51,27 @@ def _take_updates(part: Part, step: StepProfile, wanted: int) -> Part:
         update.python += block.python
         update.native += block.native
         update.nodes += block.nodes
-        size = sum(sent[number].bytes for number in block.receives)
-        block.python, block.native = _ADD * bool(block.receives) + ADD_BYTE * size, 0.0
+        gradients = [sent[number] for number in block.receives]
+        block.python, block.native = sum(_ADD * each.tensors + ADD_BYTE * each.bytes for each in gradients), 0.0
     if late:
-        part.blocks[max(late)].meetings.append(Meeting("accumulate", name))
+        last = part.blocks[max(late)]
+        last.meetings.append(Meeting("accumulate", name))
+        _send_time(part.task, last, step)
     return Part(part.task, [update])
+
+
+def _send_time(task: str, accumulates: Block, step: StepProfile) -> None:
+    """An accumulator is told how old a gradient is: the worker's own count of updates, by itself, since it is known before the gradient is."""
+    worker = step.part(WORKER)
+    assert worker is not None
+    number = _next_number(step)
+    worker.blocks.append(Block(sends=[Message(task, 1, 8, number)]))
+    accumulates.receives.append(number)
+
+
+def _next_number(step: StepProfile) -> int:
+    """Of a further message."""
+    return 1 + max((message.number for part in step.parts for block in part.blocks for message in block.sends), default=-1)
 
 
 def _hand_out(chief: StepProfile, task: str, tokens: int) -> None:
@@ -72,8 +88,7 @@ def _hand_out(chief: StepProfile, task: str, tokens: int) -> None:
 
 def _wait_for_token(step: StepProfile, tokens: Part) -> None:
     """The last thing that a worker does: it waits until its gradients are in, and for a token."""
-    number = 1 + max((message.number for part in step.parts for block in part.blocks for message in block.sends), default=-1)
-    last = len(tokens.blocks)
+    number, last = _next_number(step), len(tokens.blocks)
     tokens.blocks.append(Block(needs=list(range(last)), meetings=[Meeting("dequeue", f"{tokens.task} tokens")]))
     for part in step.parts:
         if part is not tokens and part.task != WORKER:

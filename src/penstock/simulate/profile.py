@@ -52,10 +52,13 @@ class Block:
 
 @dataclass
 class Part:
-    """What one task does in a step."""
+    """What one task does in a step; how many bytes that takes beside its variables, and what takes the most of them."""
 
     task: str
     blocks: list[Block] = field(default_factory=list)
+    memory: int = 0
+    largest: str = ""
+    largest_memory: int = 0
 
 
 @dataclass
@@ -98,7 +101,7 @@ class JobProfile:
 
 
 def _step(fields: dict[str, Any]) -> StepProfile:
-    return StepProfile(**{**fields, "parts": [Part(part["task"], [_block(block) for block in part["blocks"]]) for part in fields["parts"]]})
+    return StepProfile(**{**fields, "parts": [Part(**{**part, "blocks": [_block(block) for block in part["blocks"]]}) for part in fields["parts"]]})
 
 
 def _block(fields: dict[str, Any]) -> Block:
@@ -106,11 +109,16 @@ def _block(fields: dict[str, Any]) -> Block:
 
 
 def with_serial_parts(alone: JobProfile, together: JobProfile, threads: int) -> JobProfile:
-    """The profile that was measured with one thread, told by that of several which part of its native code they cannot share (Amdahl's law)."""
+    """The profile that was measured with one thread, told by that of several which part of its native code they cannot share (Amdahl's law).
+
+    The blocks of a task are taken together: that of a single one would be guessed from two short times, and decides what many cores bring.
+    """
     for one, many in zip((alone.step, *alone.beside), (together.step, *together.beside)):
         for part in one.parts:
             other = many.part(part.task)
-            for block, twin in zip(part.blocks, other.blocks if other is not None else ()):
-                if block.native > 0.0 and twin.native > 0.0 and threads > 1:
-                    block.serial = min(max((threads * twin.native / block.native - 1.0) / (threads - 1.0), 0.0), 1.0)
+            pairs = [(block, twin) for block, twin in zip(part.blocks, other.blocks if other is not None else ()) if block.native and twin.native]
+            if pairs and threads > 1:
+                faster = sum(twin.native for _, twin in pairs) / sum(block.native for block, _ in pairs)
+                for block, _ in pairs:
+                    block.serial = min(max((threads * faster - 1.0) / (threads - 1.0), 0.0), 1.0)
     return alone

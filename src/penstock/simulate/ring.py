@@ -27,6 +27,9 @@ def all_reduce(profile: JobProfile, workers: int) -> JobProfile:
     for sizes in profile.variables.values():
         variables.update(sizes)
     step = StepProfile(_ring(before, after, gradients // workers, workers), profile.step.feeds, profile.step.runs)
+    largest = max(parts, key=lambda part: part.largest_memory)
+    step.parts[0].memory = sum(part.memory for part in parts)
+    step.parts[0].largest, step.parts[0].largest_memory = largest.largest, largest.largest_memory
     return dataclasses.replace(profile, ps=0, workers=workers, step=step, variables={WORKER: variables})
 
 

@@ -32,7 +32,7 @@ class EventWriter:
         if not event.wall_time:
             event.wall_time = time.time()
         with self._lock:
-            file = self._opened()
+            file = self._open()
             file.add(event)
             if len(file) > self._max_queue or time.monotonic() - self._flushed >= self._flush_seconds:
                 self._flush(file)
@@ -40,13 +40,13 @@ class EventWriter:
     def flush(self) -> None:
         """Writes what has been added."""
         with self._lock:
-            self._flush(self._opened())
+            self._flush(self._open())
 
     def _flush(self, file: EventFile) -> None:
         file.flush()
         self._flushed = time.monotonic()
 
-    def _opened(self) -> EventFile:
+    def _open(self) -> EventFile:
         if self._file is None:
             raise KernelError(FailedPreconditionError, f"the summary writer {self._name} is not open",
                               hint="run tf.contrib.summary.summary_writer_initializer_op() in this session first")

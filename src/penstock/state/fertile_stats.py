@@ -156,9 +156,9 @@ class GiniStats(LeafStats):
     def _count(self, examples: Any, rows: np.ndarray) -> None:
         weights = np.zeros((len(rows), self._outputs), np.float32)
         weights[np.arange(len(rows)), examples.labels(rows)] = examples.weights(rows)
-        self._left = _summed(self._left, self._sides(examples, rows)[:, :, None] * weights[:, None])
-        self._total = _summed(self._total, weights)
-        self.weight = _summed(self.weight, examples.weights(rows))
+        self._left = _sequential_sum(self._left, self._sides(examples, rows)[:, :, None] * weights[:, None])
+        self._total = _sequential_sum(self._total, weights)
+        self.weight = _sequential_sum(self.weight, examples.weights(rows))
 
     def _scores(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(the score of each candidate, the smaller the better; the weights left and right of it)."""
@@ -259,9 +259,9 @@ class LeastSquaresStats(LeafStats):
         outputs = examples.outputs(rows)
         moments = np.stack([outputs, outputs * outputs], 1)
         sides = self._sides(examples, rows)
-        self._left = _summed(self._left, sides[:, :, None, None] * moments[:, None])
+        self._left = _sequential_sum(self._left, sides[:, :, None, None] * moments[:, None])
         self._left_count += sides.sum(0)
-        self._total = _summed(self._total, moments)
+        self._total = _sequential_sum(self._total, moments)
         self.weight = np.float32(self.weight + len(rows))
 
     def best(self) -> Best | None:
@@ -341,7 +341,7 @@ class FertileStats:
         return serialized
 
 
-def _summed(total: Any, added: np.ndarray) -> Any:
+def _sequential_sum(total: Any, added: np.ndarray) -> Any:
     """A sum, one example after the other: ties decide which split is taken, so it is rounded as TensorFlow's."""
     return np.cumsum(np.concatenate([np.asarray(total)[None], added]), 0, np.float32)[-1]
 

@@ -15,6 +15,7 @@ from penstock.codec.framing import RecordBlocks
 from penstock.errors import DataLossError, KernelError, OpError, UnimplementedError, invalid_argument
 from penstock.graph.input_proto import ReaderBaseState
 from penstock.platform.gfile import open_file
+from penstock.platform.lmdb_file import entries, open_database
 from penstock.platform.records import size_of
 from penstock.state.queues import Queue
 from penstock.state.waiting import Turns
@@ -170,6 +171,14 @@ class FixedLengthRecordReader(Reader):
             for number, start in enumerate(range(self._header, last + 1, self._hop)):
                 source.seek(start)
                 yield b"%s:%d" % (work, number), source.read(self._record)
+
+
+class LMDBReader(Reader):
+    """The entries of LMDB databases, in the order of their keys."""
+
+    def _records(self, work: bytes) -> Iterator[Record]:
+        with open_database(work) as file:
+            yield from entries(file)
 
 
 def _inflate(data: bytes) -> bytes:

@@ -80,8 +80,14 @@ def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
     return tensor_summary(name, tensor, summary_metadata=metadata, collections=collections)
 
 
+def _refuse_values() -> None:
+    if default_graph().imperative:
+        raise RuntimeError("Merging tf.summary.* ops is not compatible with eager execution. Use tf.contrib.summary instead.")
+
+
 def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tensor:
     """``tf.summary.merge``: several summaries as one."""
+    _refuse_values()
     with name_scope(name, "Merge", list(inputs)):
         merged = MergeSummary(list(inputs))
     return _collect(merged, collections or [])
@@ -89,8 +95,7 @@ def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tens
 
 def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
     """``tf.summary.merge_all``: all summaries of the graph as one; None if there are none."""
-    if default_graph().imperative:
-        raise RuntimeError("Merging tf.summary.* ops is not compatible with eager execution. Use tf.contrib.summary instead.")
+    _refuse_values()
     summaries = default_graph().get_collection(key, scope)
     return merge(summaries, name=name) if summaries else None
 

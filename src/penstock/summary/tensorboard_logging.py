@@ -21,10 +21,10 @@ def get_verbosity() -> str:
 
 def set_verbosity(verbosity: str) -> None:
     """Messages below this level are not written as events."""
-    _state["verbosity"] = _checked(verbosity)
+    _state["verbosity"] = _check(verbosity)
 
 
-def _checked(level: str) -> str:
+def _check(level: str) -> str:
     if level not in LEVELS:
         raise ValueError(f"Level {level} is not a valid tensorboard_logging level")
     return level
@@ -44,7 +44,7 @@ def log(level: str, message: str, *args: Any) -> None:
     writer = _state["writer"]
     if writer is _UNSET:
         raise RuntimeError("Must call set_summary_writer before doing any logging from tensorboard_logging")
-    rank = LEVELS.index(_checked(level))
+    rank = LEVELS.index(_check(level))
     if rank >= LEVELS.index(_state["verbosity"]) and writer is not None:
         writer.add_event(Event(wall_time=time.time(), log_message=LogMessage(level=_EVENT_LEVELS[level], message=message % args)))
     logging.log(getattr(logging, level), message, *args)

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 from tensorboard.compat.proto.config_pb2 import ConfigProto
 
+import penstock.execute
+import penstock.opencl  # noqa: F401 (registers GPUs)
 from penstock.program.devices import LOCAL_TASK, local_devices
 
 

@@ -16,12 +16,14 @@ at each step, and it alone writes and restores checkpoints.
 An *epoch* lasts until a worker is lost. Then the steps of all others end one after the other (see ``interrupt``), their sessions are made anew, and
 their hooks meet on the task of worker 0, at a *board* of numbers that all can read: [epoch, the epoch that has started, for each worker the epoch
 that it has joined, or ENDED]. Worker 0 has restored its checkpoint by then. It writes a new epoch; each worker that sees it copies the variables and
-joins; when all have joined, no step of the old epoch can still run, so worker 0 empties the queues and starts.
+joins; when all have joined, no step of the old epoch can still run, so worker 0 empties the queues and starts. A worker never joins an epoch that has
+started: the board may still show the last one, of a training that has ended.
 """
 from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -70,29 +72,36 @@ class AllReduceOptimizer(OptimizerWrapper):
         """The hook that every worker needs."""
         if self._ring is None:
             raise ValueError("Should be called after apply_gradients().")
-        return AllReduceHook(self._ring)
+        return AllReduceHook([self._ring])
 
 
 class AllReduceHook(SessionRunHook):
-    """Lets the workers start together, with the same variables; again after a failure."""
+    """Lets the workers start together, with the same variables; again after a failure. ``rings``: all that the graph has when a session begins."""
 
-    def __init__(self, ring: Ring) -> None:
-        self._ring = ring
+    def __init__(self, rings: Sequence[Ring]) -> None:
+        self._rings = rings
         self._epoch = 0  # the last one that this worker was in
+
+    @property
+    def _ring(self) -> Ring:
+        return self._rings[0]
+
+    @property
+    def _is_alone(self) -> bool:
+        return not self._rings or self._ring.workers == 1
 
     def begin(self) -> None:
         """Makes the ops that it runs later."""
-        ring = self._ring
-        if ring.workers == 1:
+        if self._is_alone:
             return
-        me = ring.worker
+        ring, me = self._ring, self._ring.worker
         with name_scope(ring.scope):
-            self._interrupt, self._leave = ring.interrupt(), ring.interrupt(ended=True)
-            self._left_over = [pair for task in range(ring.workers) for pair in ring.left_over(task)] if me == 0 else []
+            self._interrupt, self._leave = (group(*[each.interrupt(ended) for each in self._rings]) for ended in (False, True))
+            self._left_over = [pair for each in self._rings for task in range(ring.workers) for pair in each.left_over(task)] if me == 0 else []
             self._own_items = ring.left_over(me)[0][0]
             self._value = placeholder(dtypes.int64, [])
             with device(ring.tasks[me]):
-                self._enter = ring.state.assign([self._value, 0]).op
+                self._enter = group(*[each.state.assign([self._value, 0]).op for each in self._rings])
             with device(ring.tasks[0]):
                 board = VariableV2(shape=[2 + ring.workers], dtype=dtypes.int64, shared_name=ring.scope + "board", name="board")
                 self._board = board + 0
@@ -102,7 +111,7 @@ class AllReduceHook(SessionRunHook):
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         """Meets the others."""
-        if self._ring.workers == 1:
+        if self._is_alone:
             return
         session.run(self._interrupt)  # wakes the workers that wait for this one in the old epoch
         if self._ring.worker == 0:
@@ -123,17 +132,19 @@ class AllReduceHook(SessionRunHook):
         session.run(self._start, {self._value: self._epoch})
 
     def _follow(self, session: Any) -> None:
-        joined = 0
+        joined = missed = 0
         for board in self._boards(session):
-            epoch = int(board[0])
-            if epoch in (0, self._epoch):
-                continue  # the one that has just failed
-            if epoch != joined:
-                session.run(self._copy)
-                session.run(self._join, {self._value: epoch})
-                joined = epoch
-            elif board[1] == epoch:
+            epoch, started = int(board[0]), int(board[1])
+            if epoch != started:
+                if epoch != joined:
+                    session.run(self._copy)
+                    session.run(self._join, {self._value: epoch})
+                    joined = epoch
+            elif epoch == joined != 0:
                 break
+            elif epoch != missed:  # it has failed, has ended, or began with this worker's predecessor: another one has to come
+                session.run(self._interrupt)
+                missed = epoch
         self._epoch = joined
 
     def _boards(self, session: Any) -> Any:
@@ -151,7 +162,7 @@ class AllReduceHook(SessionRunHook):
 
     def end(self, session: Any) -> None:
         """Tells the neighbour, whose loop then ends too, and so on around the ring; waits until the neighbour knows or has ended."""
-        if self._ring.workers == 1:
+        if self._is_alone:
             return
         try:
             session.run(self._leave)
@@ -159,7 +170,7 @@ class AllReduceHook(SessionRunHook):
             neighbour, limit = 2 + (self._ring.worker + 1) % self._ring.workers, time.monotonic() + _FAREWELL
             while time.monotonic() < limit:
                 waiting, board = session.run([self._own_items, self._board])
-                if not waiting or board[neighbour] == ENDED:
+                if not waiting or board[neighbour] == ENDED or board[0] != self._epoch:
                     return
                 time.sleep(_LOOK_AGAIN)
         except (errors.AbortedError, errors.UnavailableError) as error:

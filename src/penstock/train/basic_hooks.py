@@ -52,7 +52,7 @@ class StopAtStepHook(SessionRunHook):
 class LoggingTensorHook(SessionRunHook):
     """``tf.train.LoggingTensorHook``: logs tensors (a dict by tag, or a list) every so many runs or seconds, and perhaps at the end.
 
-    ``formatter`` makes a line of the dict of values.
+    ``formatter`` makes a line of the dict of values. Programs extend this class, so its fields have TensorFlow's names.
     """
 
     def __init__(self, tensors: Any, every_n_iter: int | None = None, every_n_secs: float | None = None, at_end: bool = False,
@@ -62,40 +62,40 @@ class LoggingTensorHook(SessionRunHook):
             raise ValueError("either at_end and/or exactly one of every_n_iter and every_n_secs must be provided.")
         if every_n_iter is not None and every_n_iter <= 0:
             raise ValueError(f"invalid every_n_iter={every_n_iter}.")
-        self._tags = sorted(tensors) if isinstance(tensors, dict) else list(tensors)
-        self._wanted = tensors if isinstance(tensors, dict) else {item: item for item in tensors}
-        self._formatter, self._at_end = formatter, at_end
+        self._tag_order = sorted(tensors) if isinstance(tensors, dict) else list(tensors)
+        self._tensors = tensors if isinstance(tensors, dict) else {item: item for item in tensors}
+        self._formatter, self._log_at_end = formatter, at_end
         self._timer = NeverTriggerTimer() if only_at_end else SecondOrStepTimer(every_secs=every_n_secs, every_steps=every_n_iter)
 
     def begin(self) -> None:
         """Finds the tensors, which may be given by name."""
         self._timer.reset()
-        self._runs = 0
-        self._tensors = {tag: _element(tensor) for tag, tensor in self._wanted.items()}
+        self._iter_count = 0
+        self._current_tensors = {tag: _element(tensor) for tag, tensor in self._tensors.items()}
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
         """Fetches the tensors if it is time."""
-        self._due = self._timer.should_trigger_for_step(self._runs)
-        return SessionRunArgs(self._tensors) if self._due else None
+        self._should_trigger = self._timer.should_trigger_for_step(self._iter_count)
+        return SessionRunArgs(self._current_tensors) if self._should_trigger else None
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Logs them."""
-        if self._due:
-            self._log(run_values.results)
-        self._runs += 1
+        if self._should_trigger:
+            self._log_tensors(run_values.results)
+        self._iter_count += 1
 
     def end(self, session: Any) -> None:
         """Logs them once more, if asked to."""
-        if self._at_end:
-            self._log(session.run(self._tensors))
+        if self._log_at_end:
+            self._log_tensors(session.run(self._current_tensors))
 
-    def _log(self, values: dict[Any, Any]) -> None:
-        seconds, _ = self._timer.update_last_triggered_step(self._runs)
+    def _log_tensors(self, values: dict[Any, Any]) -> None:
+        seconds, _ = self._timer.update_last_triggered_step(self._iter_count)
         with np.printoptions(suppress=True):
             if self._formatter is not None:
                 logging.info("%s", self._formatter(values))
                 return
-            line = ", ".join(f"{tag if isinstance(tag, str) else getattr(tag, 'name', tag)} = {values[tag]!s}" for tag in self._tags)
+            line = ", ".join(f"{tag if isinstance(tag, str) else getattr(tag, 'name', tag)} = {values[tag]!s}" for tag in self._tag_order)
             logging.info("%s", line if seconds is None else f"{line} ({seconds:.3f} sec)")
 
 

@@ -9,6 +9,7 @@ import numbers
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from google.protobuf.any_pb2 import Any as AnyProto
 from google.protobuf.message import DecodeError
 from tensorboard.compat.proto.meta_graph_pb2 import MetaGraphDef
 from tensorboard.compat.proto.variable_pb2 import VariableDef
@@ -86,6 +87,8 @@ def _encode_items(key: str, items: list[Any], scope: str | None) -> tuple[str, l
     first = items[0]
     if isinstance(first, (str, bytes)):
         return "bytes_list", [item.encode() if isinstance(item, str) else item for item in items]
+    if isinstance(first, AnyProto):
+        return "any_list", items
     if isinstance(first, numbers.Integral):
         return "int64_list", items
     if isinstance(first, numbers.Real):

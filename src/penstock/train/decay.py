@@ -75,6 +75,7 @@ def polynomial_decay(learning_rate: Any, global_step: Any, decay_steps: Any, end
     with name_scope(name, "PolynomialDecay", [learning_rate, global_step, decay_steps, end_learning_rate, power]) as scope:
         rate = to_tensor(learning_rate, name="learning_rate")
         end, steps, now = cast(end_learning_rate, rate.dtype), cast(decay_steps, rate.dtype), _step(global_step, rate.dtype)
+        default_graph().imply(3 if cycle else 1)
         if cycle:
             periods = where(equal(now, cast(0, rate.dtype)), ones_like(now), ceil(now / steps))
             steps = multiply(steps, periods)
@@ -98,6 +99,9 @@ def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = 
                 raise ValueError(f"Boundaries ({limit.dtype}) must have the same dtype as x ({x.dtype}).")
         if len({level.dtype.base_dtype for level in levels}) > 1:
             raise ValueError(f"Values must have elements all with the same dtype ({[level.dtype.name for level in levels]}).")
+        # TensorFlow's is a case of conditionals inside of each other, each with Switches for the values of those inside.
+        count = len(limits)
+        default_graph().imply(count * count + 9 * count + 24)
         result = levels[-1]
         for limit, level in zip(reversed(limits), reversed(levels[:-1])):
             result = where(less_equal(x, cast(limit, x.dtype.base_dtype)), level, result)
@@ -110,6 +114,7 @@ def cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, alpha: 
     with name_scope(name, "CosineDecay", [learning_rate, global_step]):
         rate = to_tensor(learning_rate, name="learning_rate")
         done = minimum(_step(global_step, rate.dtype), cast(decay_steps, rate.dtype)) / cast(decay_steps, rate.dtype)
+        default_graph().imply(-2)
         return multiply(rate, (1 - alpha) * _half_cosine(done) + alpha)
 
 
@@ -127,6 +132,7 @@ def cosine_decay_restarts(learning_rate: Any, global_step: Any, first_decay_step
         first, longer, lower = cast(first_decay_steps, dtype), cast(t_mul, dtype), cast(m_mul, dtype)
         done = _step(global_step, dtype) / first
         equal_periods = equal(longer, cast(1.0, dtype))
+        default_graph().imply(5)
         safe = where(equal_periods, cast(2.0, dtype), longer)  # the branch that is not taken must not divide by zero
         growing = floor(log(1.0 - done * (1.0 - safe)) / log(safe))
         past = (1.0 - pow(safe, growing)) / (1.0 - safe)
@@ -157,6 +163,7 @@ def _linear_cosine(learning_rate: Any, global_step: Any, decay_steps: Any, num_p
     steps = cast(decay_steps, rate.dtype)
     now = minimum(_step(global_step, rate.dtype), steps)
     linear = (steps - now) / steps
+    default_graph().imply(4 if noise is None else 2)
     if noise is not None:
         deviation = sqrt(noise[0] / pow(1.0 + now, cast(noise[1], rate.dtype)))
         linear = add(linear, multiply(deviation, random_normal(linear.shape, dtype=rate.dtype)))

@@ -4,10 +4,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tensorboard.compat.proto.config_pb2 import ConfigProto
+
 from penstock.train.file_hooks import CheckpointSaverHook, StepCounterHook, SummarySaverHook
 from penstock.train.monitored_session import MonitoredSession
 from penstock.train.scaffold import USE_DEFAULT, ChiefSessionCreator, Scaffold, WorkerSessionCreator
 from penstock.train.session_run_hook import SessionRunHook
+from penstock.variables.replicas import current_strategy
 
 
 def MonitoredTrainingSession(master: str = "", is_chief: bool = True, checkpoint_dir: str | None = None, scaffold: Scaffold | None = None,
@@ -19,9 +22,16 @@ def MonitoredTrainingSession(master: str = "", is_chief: bool = True, checkpoint
     """``tf.train.MonitoredTrainingSession``: a session for training, alone or as a worker of a cluster.
 
     The chief initializes or restores the variables, and writes checkpoints (every 600 s, if nothing else is said) and summaries (every 100 steps);
-    the other workers wait for it. All of them go on when a task was lost and is back.
+    the other workers wait for it. All of them go on when a task was lost and is back. Inside the scope of a strategy over several workers each is
+    the chief of its own variables, and the first one writes.
     """
     scaffold = scaffold or Scaffold()
+    strategy = current_strategy()
+    if strategy is not None and strategy.extended.workers > 1:
+        master, config = master or strategy.extended.target, strategy.update_config_proto(config or ConfigProto())
+        hooks, is_chief = [*(hooks or ()), strategy.extended.make_session_run_hook()], True
+        if not strategy.extended.should_checkpoint:
+            return MonitoredSession(ChiefSessionCreator(scaffold, master, config), hooks, stop_grace_period_secs)
     if not is_chief:
         creator = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
         return MonitoredSession(creator, hooks, stop_grace_period_secs)

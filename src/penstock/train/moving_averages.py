@@ -29,11 +29,11 @@ def assign_moving_average(variable: Any, value: Any, decay: Any, zero_debias: bo
         if weight.dtype.base_dtype is not variable.dtype.base_dtype:
             weight = cast(weight, variable.dtype.base_dtype)
         if zero_debias:
-            return update_with_mean(lambda value: assign(variable, _debiased(variable, value, weight), name=scope), value)
+            return update_with_mean(lambda value: assign(variable, _debias(variable, value, weight), name=scope), value)
         return update_with_mean(lambda value: assign_sub(variable, (variable - value) * weight, name=scope), value)
 
 
-def _debiased(variable: Any, value: Any, weight: Tensor) -> Tensor:
+def _debias(variable: Any, value: Any, weight: Tensor) -> Tensor:
     """The average of the values so far, as if it had not started at zero."""
     with variable_scope(variable.op.name, values=[variable, value, weight]):
         biased = get_variable("biased", initializer=Zeros(), shape=variable.shape, dtype=variable.dtype.base_dtype, trainable=False)

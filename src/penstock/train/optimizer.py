@@ -1,7 +1,7 @@
 """Optimizer: what every optimizer shares. A subclass says which slots it keeps and how one variable is moved by its gradient."""
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from penstock.gradients import gradients, why_no_gradient
@@ -39,6 +39,11 @@ class DirectSubclass(type):
         return Optimizer if isinstance(base, DirectSubclass) and Optimizer in base.__bases__ else base
 
 
+def _var_key(var: Any) -> Any:
+    """What the slots of a variable are kept under: (graph, name), as in TensorFlow; in imperative style, where names repeat, the variable."""
+    return var if var.graph.imperative else (var.graph, var.op.name)
+
+
 class Optimizer:
     """Computes gradients of a loss and applies them to variables.
 
@@ -65,6 +70,7 @@ class Optimizer:
             raise ValueError("Must specify the optimizer name")
         self._use_locking, self._name = use_locking, name
         self._slots: dict[str, dict[Any, Any]] = {}
+        self._owners: dict[Any, Any] = {}  # the variable of a key of slots
         self._non_slots: dict[tuple[str, Any], Any] = {}
 
     def get_name(self) -> str:
@@ -86,7 +92,7 @@ class Optimizer:
                           colocate_gradients_with_ops: bool = False, grad_loss: Any = None) -> list[tuple[Any, Any]]:
         """(gradient, variable) pairs; the gradient is a Tensor, IndexedSlices, or None where the loss does not depend on the variable."""
         if callable(loss):
-            loss, var_list, differentiate = _taped(loss, var_list)
+            loss, var_list, differentiate = taped(loss, var_list)
         elif default_graph().imperative:
             raise RuntimeError("`loss` passed to Optimizer.compute_gradients should be a function when eager execution is enabled.")
         else:
@@ -244,7 +250,11 @@ class Optimizer:
 
     def get_slot(self, var: Any, name: str) -> Any:
         """The slot ``name`` of a variable, or None."""
-        return self._slots.get(name, {}).get(var)
+        return self._slots.get(name, {}).get(_var_key(var))
+
+    def all_slots(self) -> Iterator[tuple[Any, str, Any]]:
+        """(variable, name, slot) of all slots, by name."""
+        return ((self._owners[key], name, slot) for name, named in sorted(self._slots.items()) for key, slot in named.items())
 
     def get_slot_names(self) -> list[str]:
         """The names of all slots."""
@@ -261,22 +271,25 @@ class Optimizer:
         return self._slots.setdefault(slot_name, {})
 
     def _get_or_make_slot(self, var: Any, val: Any, slot_name: str, op_name: str) -> Any:
-        named = self._slot_dict(slot_name)
-        if var not in named:
-            named[var] = slots.create_slot(var, val, op_name)
-        return named[var]
+        named, key = self._slot_dict(slot_name), _var_key(var)
+        if key not in named:
+            named[key] = slots.create_slot(var, val, op_name)
+            self._owners[key] = var
+        return named[key]
 
     def _get_or_make_slot_with_initializer(self, var: Any, initializer: Any, shape: Any, dtype: Any, slot_name: str, op_name: str) -> Any:
-        named = self._slot_dict(slot_name)
-        if var not in named:
-            named[var] = slots.create_slot_with_initializer(var, initializer, shape, dtype, op_name)
-        return named[var]
+        named, key = self._slot_dict(slot_name), _var_key(var)
+        if key not in named:
+            named[key] = slots.create_slot_with_initializer(var, initializer, shape, dtype, op_name)
+            self._owners[key] = var
+        return named[key]
 
     def _zeros_slot(self, var: Any, slot_name: str, op_name: str) -> Any:
-        named = self._slot_dict(slot_name)
-        if var not in named:
-            named[var] = slots.create_zeros_slot(var, op_name)
-        return named[var]
+        named, key = self._slot_dict(slot_name), _var_key(var)
+        if key not in named:
+            named[key] = slots.create_zeros_slot(var, op_name)
+            self._owners[key] = var
+        return named[key]
 
     def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Any) -> Any:
         """A variable that belongs to the optimizer as a whole (Adam's powers of beta)."""
@@ -300,7 +313,7 @@ class Optimizer:
                 raise ValueError(f"Invalid type {dtype.name} for {tensor.name}, expected: {sorted(d.name for d in valid)}.")
 
 
-def _taped(loss: Any, var_list: Any) -> tuple[Any, Any, Any]:
+def taped(loss: Any, var_list: Any) -> tuple[Any, Any, Any]:
     """The value of a loss that is a function, the variables to train by it, and what differentiates it: a tape."""
     with GradientTape() as tape:
         if var_list is not None:

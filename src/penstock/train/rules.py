@@ -211,6 +211,11 @@ class FtrlOptimizer(RuleOptimizer):
         if accum_name or linear_name:
             self.slots = {"accum": ("accum", "_initial", accum_name or ""), "linear": ("linear", None, linear_name or "")}
 
+    def _prepare(self) -> None:
+        super()._prepare()
+        if self.rule == "Ftrl":
+            default_graph().imply(1)  # TensorFlow has a tensor for the shrinkage that there is not
+
 
 class ProximalGradientDescentOptimizer(RuleOptimizer):
     """Gradient descent, then a step towards small and sparse weights."""

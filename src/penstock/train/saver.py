@@ -112,7 +112,7 @@ class Saver:
             raise RuntimeError("`build()` should be called before save if defer_build==True")
         if self._named is None and not hasattr(sess, "run"):
             raise TypeError(f"'sess' must be a Session; {sess}")
-        save_path, latest_filename = os.fspath(save_path), latest_filename or "checkpoint"
+        save_path, latest_filename = os.fsdecode(save_path), latest_filename or "checkpoint"
         if os.path.dirname(latest_filename):
             raise ValueError("'latest_filename' must not contain path components")
         self.wait()
@@ -221,7 +221,7 @@ class Saver:
             return
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
-        save_path = os.fspath(save_path)
+        save_path = os.fsdecode(save_path)
         self.wait()
         if not checkpoint_state.checkpoint_exists(save_path):
             raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}")

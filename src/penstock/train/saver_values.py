@@ -15,7 +15,7 @@ def variables_by_name(var_list: Any) -> dict[str, Any]:
     named: dict[str, Any] = dict(var_list) if isinstance(var_list, dict) else op_list_to_dict(var_list)
     for name, variable in named.items():
         if not hasattr(variable, "numpy"):
-            raise TypeError(f"'{name}' is no variable with a value: {variable!r}")
+            raise TypeError(f"'{name}' is not a variable with a value: {variable!r}")
     return named
 
 

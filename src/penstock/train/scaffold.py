@@ -49,15 +49,16 @@ class Scaffold(TrainingOps):
         if source is not None and not isinstance(source, Scaffold):
             raise TypeError("copy_from_scaffold is not a Scaffold instance.")
 
-        def given(value: Any, name: str) -> Any:
+        def own_or_copied(value: Any, name: str) -> Any:
             return getattr(source, name) if value is None and source is not None else value
 
-        self._user_init_fn = given(init_fn, "_user_init_fn")
+        self._user_init_fn = own_or_copied(init_fn, "_user_init_fn")
         self._init_fn = None if self._user_init_fn is None else lambda sess: self._user_init_fn(self, sess)
-        self._init_op, self._init_feed_dict = given(init_op, "_init_op"), given(init_feed_dict, "_init_feed_dict")
-        self._ready_op, self._ready_for_local_init_op = given(ready_op, "_ready_op"), given(ready_for_local_init_op, "_ready_for_local_init_op")
-        self._local_init_op, self._summary_op = given(local_init_op, "_local_init_op"), given(summary_op, "_summary_op")
-        self._saver = given(saver, "_saver")
+        self._init_op, self._init_feed_dict = own_or_copied(init_op, "_init_op"), own_or_copied(init_feed_dict, "_init_feed_dict")
+        self._ready_op = own_or_copied(ready_op, "_ready_op")
+        self._ready_for_local_init_op = own_or_copied(ready_for_local_init_op, "_ready_for_local_init_op")
+        self._local_init_op, self._summary_op = own_or_copied(local_init_op, "_local_init_op"), own_or_copied(summary_op, "_summary_op")
+        self._saver = own_or_copied(saver, "_saver")
 
     def finalize(self) -> Scaffold:
         """Makes what is missing, and finalizes the graph."""

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import enum
-import json
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.data.dataset import Dataset
-from penstock.distributed.cluster_spec import ClusterSpec
 from penstock.graph import nest
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import to_tensor
@@ -26,7 +23,6 @@ from penstock.ops.constant import identity
 from penstock.ops.flow.misc import group, no_op
 from penstock.ops.math.add_n import add_n
 from penstock.ops.math.reduce import reduce_mean, reduce_sum
-from penstock.train.device_setter import replica_device_setter
 from penstock.variables import replicas
 from penstock.variables.modes import VariableAggregation
 from penstock.variables.replicas import PerReplica, ReplicaContext
@@ -75,6 +71,13 @@ class StrategyExtended:
 
     experimental_between_graph = experimental_require_static_shapes = False
     experimental_should_init = should_checkpoint = should_save_summary = True
+    worker, workers = 0, 1  # this process, and how many of them have replicas
+    has_servers = False  # are variables on parameter servers?
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        """The number of replicas whose gradients are added up."""
+        return len(self._devices) * self.workers
 
     def call_for_each_replica(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
         """``fn`` called for each replica, with its part of the arguments."""
@@ -145,8 +148,10 @@ class InputReplicationMode(enum.Enum):
 class InputIterator:
     """What iterators of strategies give: a batch for each replica, one after the other from one dataset, or the parts of a large one."""
 
-    def __init__(self, dataset: Dataset, count: int, is_split: bool) -> None:
-        self._iterator, self._count, self._is_split = dataset.make_initializable_iterator(), count, is_split
+    def __init__(self, dataset: Dataset, extended: StrategyExtended, is_split: bool) -> None:
+        self._iterator, self._is_split = dataset.make_initializable_iterator(), is_split
+        self._count, self._all = len(extended.worker_devices), extended.num_replicas_in_sync
+        self._first = extended.worker * self._count  # of the replicas, that this process has
 
     @property
     def initializer(self) -> Any:
@@ -163,7 +168,7 @@ class InputIterator:
         if self._is_split:
             batch = self._iterator.get_next()
             rows = shape(nest.flatten(batch)[0])[0]
-            batches = [self._part(batch, rows, number) for number in range(self._count)] if self._count > 1 else [batch]
+            batches = [self._part(batch, rows, self._first + number) for number in range(self._count)] if self._all > 1 else [batch]
         else:
             for _ in range(self._count):
                 with control_dependencies(nest.flatten(batches[-1]) if batches else []):  # in order, so that each step deals alike
@@ -171,7 +176,7 @@ class InputIterator:
         return replicas.together(batches)
 
     def _part(self, batch: Any, rows: Any, number: int) -> Any:
-        start, end = (rows * each // self._count for each in (number, number + 1))
+        start, end = (rows * each // self._all for each in (number, number + 1))
         return nest.map_structure(lambda each: each[start:end], batch)
 
 
@@ -190,7 +195,7 @@ class Strategy:
     @property
     def num_replicas_in_sync(self) -> int:
         """The number of replicas whose gradients are added up."""
-        return len(self._extended._devices)
+        return self._extended.num_replicas_in_sync
 
     @contextlib.contextmanager
     def scope(self) -> Iterator[Strategy]:
@@ -217,7 +222,7 @@ class Strategy:
 
     def make_dataset_iterator(self, dataset: Dataset) -> InputIterator:
         """An iterator that splits each batch among the replicas."""
-        return InputIterator(dataset, self.num_replicas_in_sync, is_split=True)
+        return InputIterator(dataset, self._extended, is_split=True)
 
     experimental_distribute_dataset = make_dataset_iterator
 
@@ -226,10 +231,10 @@ class Strategy:
         """An iterator over the dataset that a function returns; each replica gets batches of its own."""
         if replication_mode is not InputReplicationMode.PER_WORKER:
             raise ValueError(f"Input replication mode not supported: {replication_mode}")
-        dataset = input_fn(InputContext(1, 0, self.num_replicas_in_sync))
+        dataset = input_fn(InputContext(self._extended.workers, self._extended.worker, self.num_replicas_in_sync))
         if not isinstance(dataset, Dataset):
             raise ValueError("dataset_fn() must return a tf.data.Dataset when using a tf.distribute.Strategy.")
-        return InputIterator(dataset, self.num_replicas_in_sync, is_split=False)
+        return InputIterator(dataset, self._extended, is_split=False)
 
     experimental_distribute_datasets_from_function = make_input_fn_iterator
 
@@ -309,41 +314,6 @@ class CentralStorageStrategy(Strategy):
         super().__init__(StrategyExtended(self, list(compute_devices or ["/cpu:0"]), parameter_device))
 
 
-def _task() -> tuple[ClusterSpec, str, int]:
-    """The cluster and this task, by TF_CONFIG."""
-    config = json.loads(os.environ.get("TF_CONFIG") or "{}")
-    task = config.get("task", {})
-    return ClusterSpec(config.get("cluster", {})), task.get("type", "worker"), int(task.get("index", 0))
-
-
-class ParameterServerStrategy(Strategy):
-    """``tf.distribute.experimental.ParameterServerStrategy``: variables on the ``ps`` tasks of TF_CONFIG; each worker trains by itself."""
-
-    def __init__(self, cluster_resolver: Any = None) -> None:
-        cluster, job, index = _task() if cluster_resolver is None else (
-            cluster_resolver.cluster_spec(), cluster_resolver.task_type, cluster_resolver.task_id)
-        if not cluster.jobs:
-            super().__init__(StrategyExtended(self, ["/cpu:0"]))
-            return
-        worker = f"/job:{job}/task:{index}"
-        super().__init__(StrategyExtended(self, [""], replica_device_setter(worker_device=worker, cluster=cluster)))
-
-
-class MultiWorkerMirroredStrategy(Strategy):
-    """``tf.distribute.experimental.MultiWorkerMirroredStrategy``, of one worker: the replica on its device."""
-
-    def __init__(self, communication: Any = None) -> None:
-        cluster, _, _ = _task()
-        workers = sum(cluster.num_tasks(job) for job in cluster.jobs if job in ("chief", "worker"))
-        if workers > 1:
-            raise NotImplementedError(f"MultiWorkerMirroredStrategy: TF_CONFIG names {workers} workers, and variables are mirrored in one process. "
-                                      "Between workers, wrap the optimizer in penstock.train.allreduce.AllReduceOptimizer.")
-        super().__init__(StrategyExtended(self, ["/cpu:0"]))
-
-
-# --- the names of contrib --------------------------------------------------------------------------------------------
-
-
 class ContribMirroredStrategy(MirroredStrategy):
     """``tf.contrib.distribute.MirroredStrategy``: the same, which may be told a number of GPUs instead of devices."""
 
@@ -355,20 +325,6 @@ class ContribMirroredStrategy(MirroredStrategy):
         if devices is not None and gpus is not None:
             raise ValueError("You can only specify one of `devices` and `num_gpus_per_worker`.")
         super().__init__([f"/device:GPU:{number}" for number in range(gpus)] if gpus else devices, cross_device_ops)
-
-
-class ContribParameterServerStrategy(ParameterServerStrategy):
-    """``tf.contrib.distribute.ParameterServerStrategy``: the same, told a number of GPUs."""
-
-    def __init__(self, num_gpus_per_worker: int = 0) -> None:
-        super().__init__()
-
-
-class CollectiveAllReduceStrategy(MultiWorkerMirroredStrategy):
-    """``tf.contrib.distribute.CollectiveAllReduceStrategy``: the same, told a number of GPUs."""
-
-    def __init__(self, num_gpus_per_worker: int = 0, communication: Any = None) -> None:
-        super().__init__(communication)
 
 
 # --- what is current -------------------------------------------------------------------------------------------------
@@ -396,6 +352,30 @@ def get_replica_context() -> ReplicaContext | None:
     if in_cross_replica_context():
         return None
     return replicas.current_context() or replicas.single_replica(_default)
+
+
+def get_cross_replica_context() -> Strategy | None:
+    """``tf.contrib.distribute.get_cross_replica_context``: the strategy, where all replicas are dealt with at once."""
+    return get_strategy() if in_cross_replica_context() else None
+
+
+def require_replica_context(replica_ctx: ReplicaContext) -> None:
+    """``tf.contrib.distribute.require_replica_context``: RuntimeError unless this replica is the one that is being built."""
+    if replicas.current_context() is not replica_ctx:
+        raise RuntimeError("Need to be inside `call_for_each_replica()`")
+
+
+_left_open = contextlib.ExitStack()  # the scope of the strategy of ``experimental_set_strategy``
+
+
+def experimental_set_strategy(strategy: Strategy | None) -> None:
+    """``tf.distribute.experimental_set_strategy``: from now on the program is in the scope of this strategy; with None, in none."""
+    if has_strategy() and replicas.current_strategy() is not getattr(_left_open, "strategy", None):
+        raise RuntimeError("Must not be called inside a `tf.distribute.Strategy` scope.")
+    _left_open.close()
+    if strategy is not None:
+        _left_open.enter_context(strategy.scope())
+    _left_open.strategy = strategy  # type: ignore[attr-defined]
 
 
 def get_loss_reduction() -> ReduceOp:

@@ -19,6 +19,8 @@ def assign(ref: Any, value: Any, validate_shape: bool | None = None, use_locking
     """
     if isinstance(ref, Variable):
         return ref._assign("Assign", value, True if use_locking is None else use_locking, name, True, validate_shape is not False)
+    if hasattr(ref, "assign"):  # a slice of a variable
+        return ref.assign(value, name=name)
     return Assign(ref, value, validate_shape=validate_shape, use_locking=use_locking, name=name)
 
 

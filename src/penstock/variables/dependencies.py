@@ -14,10 +14,14 @@ from penstock.graph.node import Operation, Tensor
 if TYPE_CHECKING:
     from penstock.variables.variable import Variable
 
+_SECOND_GUARD = 12  # nodes of it
+
 
 def guard_initial_value(scope: str, initial_value: Tensor) -> Tensor:
     """``initial_value``, or a copy of it that does not need any variable to be initialized. ``scope`` is that of the new variable."""
     if not _reaches_variable(initial_value):
+        if any(_is_storage(item.op) for item in initial_value.op.inputs):  # an initialized value, which TensorFlow guards once more
+            default_graph().imply(_SECOND_GUARD)
         return initial_value
     return _Copier(scope).tensor(initial_value)
 

@@ -159,7 +159,7 @@ def call_for_each_replica(strategy: Any, devices: list[str], function: Callable[
 
 def single_replica(strategy: Any) -> ReplicaContext:
     """The context of a replica that is alone, and is built in this thread."""
-    return ReplicaContext(strategy, 0, lambda merge_fn, args, kwargs: _merged(strategy, merge_fn, args, kwargs))
+    return ReplicaContext(strategy, strategy.extended.worker, lambda merge_fn, args, kwargs: _merged(strategy, merge_fn, args, kwargs))
 
 
 def _merged(strategy: Any, merge_fn: Callable[..., Any], args: Any, kwargs: Any) -> Any:

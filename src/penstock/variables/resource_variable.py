@@ -40,6 +40,7 @@ class ResourceVariable(Variable):
     """See ``Variable``. Every use reads the value anew, after the control dependencies around it; a write is an operation without outputs."""
 
     _cached_value: Tensor | None = None
+    _made_as: dict[str, DType] | None = None  # of imperative style, on no device in particular: the attributes of a read, which loops do turn by turn
     _initialized_value_operations = 10  # that TensorFlow has for ``initialized_value``, a conditional there
 
     def __init__(self, initial_value: Any = None, trainable: bool | None = None, collections: Any = None, validate_shape: bool = True,
@@ -80,6 +81,9 @@ class ResourceVariable(Variable):
                                        f"{own_name(scope)}_{next(_numbers)}", default_graph()._container)
         self._initial_value = self._initializer_op = self._is_initialized_op = None  # type: ignore[assignment]
         AssignVariableOp(self._handle, value)
+        self.imperative = True
+        if not self._handle.op._device:
+            self._made_as = {"dtype": value.dtype.base_dtype}
         default_graph().keep_variable(self)  # type: ignore[attr-defined]
 
     def _beside_handle(self) -> AbstractContextManager[None]:
@@ -122,7 +126,7 @@ class ResourceVariable(Variable):
     @property
     def dtype(self) -> DType:
         """The type of its elements."""
-        dtype = handle_data(self._handle)[0]
+        dtype = handle_data(self._handle)[0] if self._made_as is None else self._made_as["dtype"]
         assert dtype is not None
         return dtype
 
@@ -149,8 +153,9 @@ class ResourceVariable(Variable):
         """A fresh read of the value; the cached one if there is a caching device."""
         if self._cached_value is not None:
             return self._cached_value
-        if self._handle.graph.imperative and not self._handle.op.device:
-            return self._read()
+        graph: Any = default_graph()
+        if graph.imperative and self._made_as is not None and not graph._state.devices:
+            return graph.call(ReadVariableOp, (self._handle,), self._made_as, None)
         with colocate_with(None, ignore_existing=True), self._beside_handle():
             return self._read()
 

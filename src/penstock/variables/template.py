@@ -1,14 +1,55 @@
 """Templates: functions whose variables are made by the first call and shared by all later ones."""
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from penstock.graph import source
 from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
+from penstock.variables.creators import variable_creator_scope
 from penstock.variables.scope import VariableScope, variable_scope
+
+
+class _Capture(threading.local):
+    def __init__(self) -> None:
+        self.active: list[tuple[Any, str]] = []  # objects that variables are captured for, outer ones first, and the scopes of their variables
+
+
+_capture = _Capture()
+_captured: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()  # {object: what was captured for it, by names}
+
+
+@contextlib.contextmanager
+def capture_dependencies(template: Any) -> Iterator[None]:
+    """``tf.contrib.checkpoint.capture_dependencies``: variables that are made inside, in the object's ``variable_scope``, are saved with the object,
+    by their names in that scope; those of an object inside of it, with that one."""
+    prefix, place = template.variable_scope.name + "/", len(_capture.active)
+
+    def creator(next_creator: Callable[..., Any], **arguments: Any) -> Any:
+        variable = next_creator(**arguments)
+        inner = _capture.active[place + 1:]
+        name = variable.op.name
+        if name.startswith(prefix):
+            holder = next(((each, scope) for each, scope in inner if name.startswith(scope)), (variable, name + "/"))
+            _captured.setdefault(template, {})[holder[1][len(prefix):-1]] = holder[0]
+        return variable
+
+    _capture.active.append((template, prefix))
+    try:
+        with variable_creator_scope(creator):
+            yield
+    finally:
+        _capture.active.pop()
+
+
+def captured(holder: Any) -> dict[str, Any]:
+    """{name: variable, or object that has some} of what was captured for an object."""
+    return _captured.get(holder, {}) if isinstance(holder, Hashable) else {}
 
 
 class Template:
@@ -37,7 +78,8 @@ class Template:
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         trained = default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES)
         try:
-            result = self._func(*args, **kwargs)
+            with capture_dependencies(self):
+                result = self._func(*args, **kwargs)
             new = default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES)[len(trained):]
             if self._variables_created and new:
                 raise ValueError("Trainable variable created when calling a template after the first time, perhaps you used tf.Variable when "
@@ -46,6 +88,9 @@ class Template:
             raise ValueError(f"{error}\n\noriginally defined at:\n  {self._made_at}") from error
         self._variables_created = True
         return result
+
+    def _checkpoint_children(self) -> Iterator[tuple[str, Any]]:
+        return iter(())  # what was captured comes besides
 
     @property
     def name(self) -> str:

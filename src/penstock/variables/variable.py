@@ -66,6 +66,7 @@ class Variable(metaclass=_VariableType):
         def __init__(self, *args: Any, **kwargs: Any) -> None: ...  # the metaclass makes a RefVariable or a ResourceVariable of them
     SaveSliceInfo = save_slice.SaveSliceInfo
 
+    imperative = False  # True for one that has its value at once: see ``imperative/``
     _caching_device: Any = None
     _constraint: Any = None
     _initial_value: Tensor | None = None
@@ -200,7 +201,9 @@ class Variable(metaclass=_VariableType):
 
     @property
     def initial_value(self) -> Tensor | None:
-        """The tensor that the initializer assigns."""
+        """The tensor that the initializer assigns; RuntimeError in imperative style, which does not keep it."""
+        if self.graph.imperative:
+            raise RuntimeError("initial_value not supported in EAGER mode.")
         return self._initial_value
 
     @property

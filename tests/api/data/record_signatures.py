@@ -48,7 +48,7 @@ def default(value):
 
 
 def arguments(function):
-    """[[argument, default], ...]; None if nobody can tell."""
+    """[[argument, default], ...]; None if it is not known."""
     from tensorflow.python.util import tf_inspect
     try:
         spec = tf_inspect.getfullargspec(function)

@@ -1,6 +1,8 @@
 """DynamicRnnEstimator: predictions for sequences and for their steps, lengths, states, bad arguments."""
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -87,3 +89,48 @@ def test_bad_cells(tmp_path):
         model(NUMBERS, SINGLE, tmp_path, cell_type="cloud").fit(input_fn=inputs([[0.0]] * 4), steps=1)
     with pytest.raises(ValueError, match="Got 1 cells and 3 dropout probabilities"):
         model(NUMBERS, SINGLE, tmp_path, dropout_keep_probabilities=[1.0, 1.0, 1.0]).fit(input_fn=inputs([[0.0]] * 4), steps=1)
+
+
+@pytest.mark.filterwarnings("ignore:Converting sparse IndexedSlices")  # TensorFlow's too: the gradient of a boolean mask is clipped
+@pytest.mark.parametrize(("problem", "options"), [("CLASSIFICATION", {"num_classes": 2, "num_units": 4, "cell_type": "lstm"}),
+                                                  ("LINEAR_REGRESSION", {"num_units": [4, 3], "cell_type": "gru"})])
+def test_states_are_carried_from_segment_to_segment(problem, options, tmp_path):
+    """A sequence of 13 steps is four segments."""
+    values = np.sin(np.arange(13) / 2).astype(np.float32)
+
+    def input_fn():
+        labels = tf.constant((values > 0).astype(np.int64))
+        return {"s": tf.constant(values[:, None])}, labels if problem == "CLASSIFICATION" else tf.cast(labels, tf.float32)
+    model = tf.contrib.learn.StateSavingRnnEstimator(
+        getattr(tf.contrib.learn.ProblemType, problem), num_unroll=4, batch_size=2, queue_capacity=8, learning_rate=0.3, model_dir=str(tmp_path),
+        sequence_feature_columns=[tf.contrib.layers.real_valued_column("s")], config=tf.contrib.learn.RunConfig(tf_random_seed=1), **options)
+    before = model.fit(input_fn=input_fn, steps=1).evaluate(input_fn=input_fn, steps=4)["loss"]
+    after = model.fit(input_fn=input_fn, steps=40).evaluate(input_fn=input_fn, steps=4)
+    assert after["loss"] < before and after["global_step"] == 41
+
+
+def test_segments_need_their_features(tmp_path):
+    model = tf.contrib.learn.StateSavingRnnEstimator(tf.contrib.learn.ProblemType.LINEAR_REGRESSION, 4, 2, num_units=3, model_dir=str(tmp_path),
+                                                     sequence_feature_columns=[tf.contrib.layers.real_valued_column("s")])
+    with pytest.raises(ValueError, match=r"No key in features for sequence feature: s. There are \['t'\]"):
+        model.fit(input_fn=lambda: ({"t": tf.zeros([5, 1])}, tf.zeros([5])), steps=1)
+    with pytest.raises(ValueError, match="num_unroll must be positive"):
+        tf.contrib.learn.StateSavingRnnEstimator(tf.contrib.learn.ProblemType.LINEAR_REGRESSION, 0, 2, [])
+
+
+def test_parts_of_the_model_of_segments():
+    """What programs take from inside TensorFlow's module."""
+    tf.install_as_tensorflow()
+    parts = importlib.import_module("tensorflow.contrib.learn.python.learn.estimators.state_saving_rnn_estimator")
+    columns, context = [layers.real_valued_column("s")], [layers.real_valued_column("c")]
+    features = {"s": tf.constant([[1.0, 2.0], [3.0, 4.0]]), "c": tf.constant([[5.0], [6.0]])}
+    sequences, whole = parts._prepare_features_for_sqss(features, tf.zeros([2]), learn.ModeKeys.TRAIN, columns, context)
+    assert sorted(sequences) == ["__labels__", "s"] and list(whole) == ["c"]
+    steps = parts._prepare_inputs_for_rnn({"s": features["s"]}, whole, columns, 2)
+    with tf.Session() as sess:
+        np.testing.assert_array_equal(sess.run(steps), [[[1, 5], [3, 6]], [[2, 5], [4, 6]]])
+    assert parts._get_state_name(1) == "rnn_cell_state_1"
+    model_fn = parts._get_rnn_model_fn("basic_rnn", layers.multi_class_target(2), CLASSES, "SGD", num_unroll=2, num_units=[4], num_threads=1,
+                                       queue_capacity=10, batch_size=1, sequence_feature_columns=columns, learning_rate=0.1)
+    ops = model_fn({"s": tf.constant([1.0, 2.0, 3.0])}, None, learn.ModeKeys.INFER)
+    assert ops.loss is None and {"classes", "rnn_cell_state_0"} <= ops.predictions.keys()

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import re
 import textwrap
 
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 import penstock as tf
 from penstock.debug.tfdbg import sessions
 from penstock.debug.tfdbg.commands import CommandLine
+from penstock.debug.tfdbg.elements import element_rows
 from penstock.debug.tfdbg.every_run import EveryRun
 from penstock.debug.tfdbg.screen import Screen
 from penstock.debug.tfdbg.stops import Breakpoint, Stops, converted
+from penstock.debug.tfdbg.tensor_text import describe
 from penstock.session.observers import observing_runs
 from support.terminal import Terminal
 
@@ -214,6 +217,74 @@ def test_typing_completing_and_the_history(screen):
     assert screen.typed == "ni hidden/MatMul "
     screen.key("DOWN")
     assert screen.typed == ""
+
+
+def test_the_history_is_there_behind_a_long_answer(screen):
+    """Up and Down are the history's, as in TensorFlow: what is long is scrolled by other keys."""
+    type_in(screen, "ni hidden/MatMul\ncount\n")
+    assert len(screen.lines) > screen.height
+    screen.key("UP")
+    assert screen.typed == "count" and screen.top == 0
+    screen.key("UP")
+    assert screen.typed == "ni hidden/MatMul"
+
+
+def test_a_line_is_edited(screen):
+    type_in(screen, "cont")
+    for key in ("LEFT", "LEFT", "u", "RIGHT", "RIGHT", "RIGHT", "s"):
+        screen.key(key)
+    assert screen.typed == "counts" and screen.cursor == 6
+    for key in ("BACKSPACE", "\x01", "DELETE", "k", "\x05", "s"):
+        screen.key(key)
+    assert screen.typed == "kounts"
+    for key in ("LEFT", "LEFT", "\x0b"):
+        screen.key(key)
+    assert screen.typed == "koun"
+    for key in ("LEFT", "\x15"):
+        screen.key(key)
+    assert screen.typed == "n" and screen.cursor == 0
+    screen.key("DELETE")
+    screen.key("BACKSPACE")
+    assert screen.typed == ""
+
+
+def test_what_is_searched_for_is_marked(screen):
+    type_in(screen, "count\n/tensor_1[89]\n")
+    assert screen.visible()[1].startswith("tensor_18:0") and screen.visible()[-2].startswith("--- 2 line(s) match")
+    assert screen.matches() == [(1, 0, "tensor_18"), (2, 0, "tensor_19")]
+    type_in(screen, "/\n")
+    assert screen.visible()[1].startswith("tensor_19:0")
+    type_in(screen, "/\n")  # and around
+    assert screen.visible()[1].startswith("tensor_18:0")
+    type_in(screen, "/(\n")
+    assert "is not a regular expression" in screen.visible()[-2]
+    type_in(screen, "/nowhere\n")
+    assert screen.matches() == [] and screen.visible()[-2].startswith("--- 0 line(s)")
+    screen.run("count")
+    assert screen.matches() == []
+    type_in(screen, "/\n")
+    assert screen.visible()[-2].startswith("Nothing was searched for")
+
+
+@pytest.mark.parametrize("shape, everything, place", [((4, 3), False, (2, 1)), ((60, 40, 3), False, (58, 1, 2)), ((60, 40, 3), True, (30, 20, 1)),
+                                                      ((3000,), True, (1234,)), ((3000,), False, (2998,)), ((2, 300, 300), False, (1, 298, 0))])
+def test_where_an_element_stands(shape, everything, place):
+    value = np.arange(np.prod(shape)).reshape(shape)
+    lines = describe(value, "x:0", everything=everything)
+    assert re.search(rf"\b{value[place]}\b", lines[element_rows(lines)[place]])
+
+
+def test_going_to_an_element(screen):
+    screen.lines = ["tfdbg> pt x:0", *describe(np.arange(100.0).reshape(50, 2), "x:0")]
+    type_in(screen, "@[30, 1]\n")
+    assert screen.visible()[1].strip() == "[60., 61.]," and "[30, 1]" in screen.visible()[-2]
+    type_in(screen, "@7\n")
+    assert screen.visible()[1].strip() == "[14., 15.],"
+    for wrong in ("@[50, 0]\n", "@[0, 0, 0]\n"):
+        type_in(screen, wrong)
+        assert "is not shown" in screen.visible()[-2] and screen.visible()[1].strip() == "[14., 15.],"
+    type_in(screen, "@here\n")
+    assert "is no place in a tensor" in screen.visible()[-2]
 
 
 def test_a_click_types_a_command(screen):

@@ -148,6 +148,21 @@ def test_the_command_line_itself(line):
     assert tokens("run -t 5  'a b'") == ["run", "-t", "5", "a b"]
 
 
+def test_mouse():
+    line = CommandLine()
+    assert line.dispatch("mouse") == ["Mouse mode: on"] and line.dispatch("m OFF") == ["Mouse mode: off"]
+    assert line.config["mouse_mode"] is False and line.dispatch("mouse on") == ["Mouse mode: on"]
+    assert line.dispatch("mouse sideways")[0] == "Syntax error for command: mouse"
+
+
+def test_output_to_a_file_that_cannot_be_written(tmp_path):
+    """The program that is debugged goes on."""
+    line = CommandLine()
+    assert line.dispatch(f"mouse > {tmp_path / 'told'}") == ["Mouse mode: on"] and (tmp_path / "told").read_text() == "Mouse mode: on\n"
+    nowhere = tmp_path / "none" / "told"
+    assert line.dispatch(f"mouse > {nowhere}") == ["Mouse mode: on", f"ERROR: {nowhere} was not written: No such file or directory"]
+
+
 # --- values ----------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("value, summary", [

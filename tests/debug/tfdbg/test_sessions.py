@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.debug.tfdbg import hooks, offline_analyzer, sessions
+from penstock.debug.tfdbg import dump_dir, hooks, offline_analyzer, sessions, watching
 from penstock.debug.tfdbg.dump_dir import DebugDumpDir
 from penstock.debug.tfdbg.watching import WatchOptions
 from support.terminal import Terminal
@@ -165,6 +165,7 @@ def test_offline(tmp_path, typed, capsys):
     assert offline_analyzer.main([f"--dump_dir={run}"]) == 0
     out = capsys.readouterr().out
     assert "array(3., dtype=float32)" in out and "The graph of the program is not loaded" in out
+    assert "Op: Add" in out and "(Unavailable because no Python graph has been loaded)" in out
     assert offline_analyzer.main(["--dump_dir=/nothing/here"]) == 1
 
 
@@ -201,3 +202,45 @@ def test_what_cannot_be_profiled(profiled):
     out = profiled("lp -e fast", "lp -o '[1, later]'", "ps /no/such/file.py", "run -p -n")
     assert "not a range of times" in out and "'later' is not a time" in out and "does not contain any profile information" in out
     assert "goes neither with" in out
+
+
+def test_paths_and_names_of_a_dump(tmp_path):
+    """As TensorFlow 1.15's DebugDumpDir has them."""
+    x = tf.placeholder(tf.float32, [2], name="x")
+    z = tf.log(tf.multiply(x, 2.0, name="y"), name="z")
+    options = tf.RunOptions()
+    watching.watch_graph(options, z.graph, debug_urls=f"file://{tmp_path}")
+    with tf.Session() as session:
+        session.run(z, {x: [1.0, 2.0]}, options=options)
+    dump = DebugDumpDir(str(tmp_path))
+    assert dump.loaded_partition_graphs() and [list(graphs) for graphs in [dump.reconstructed_non_debug_partition_graphs()]] == [dump.devices()]
+    assert dump.find_some_path("y", "z") == ["y", "z"] and dump.find_some_path("y", "z", include_control=False) == ["y", "z"]
+    assert dump.find_some_path("z", "y") is None
+    with pytest.raises(ValueError, match="has a node named 'nowhere'"):
+        dump.find_some_path("nowhere", "z")
+    with pytest.raises(dump_dir.WatchKeyDoesNotExistInDebugDumpDirError, match='Watch key "nope:0:DebugIdentity" does not exist in the debug dump'):
+        dump.get_tensors("nope", 0, "DebugIdentity")
+    device = "/job:worker/replica:0/task:1/device:CPU:0"
+    assert dump_dir.device_path_to_device_name(dump_dir.device_name_to_device_path(device)) == device
+
+
+def test_a_dump_of_a_graph_as_tensorflow_writes_it():
+    """It copies what it watches."""
+    written = tf.GraphDef()
+    for name, inputs in (("a", []), ("__copy_a_0", ["a"]), ("__dbg_a:0_0_DebugIdentity", ["__copy_a_0"]), ("b", ["__copy_a_0", "^__dbg_a:0_0"])):
+        written.node.add(name=name, op="Identity").input.extend(inputs)
+    plain = dump_dir.reconstruct_non_debug_graph_def(written)
+    assert [(node.name, list(node.input)) for node in plain.node] == [("a", []), ("b", ["a:0"])]
+
+
+def test_a_loop_on_a_cluster_is_dumped(tmp_path):
+    server = tf.train.Server.create_local_server()
+    loop = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, tf.multiply(a, 2.0, name="doubled")), [0, 1.0])[1]
+    with sessions.DumpingDebugWrapperSession(tf.Session(server.target), str(tmp_path)) as session:
+        assert session.run(loop) == 8.0
+    server.stop()
+    [folder] = tmp_path.glob("run_*")
+    dump = DebugDumpDir(str(folder))
+    dump.set_python_graph(loop.graph)
+    assert dump.get_tensors("while/doubled", 0, "DebugIdentity") == [2.0, 4.0, 8.0]
+    assert dump.node_traceback("while/doubled")[-1][0] == __file__

@@ -27,3 +27,5 @@ def cases(tf, np):
     yield "identity", lambda: tf.identity([1, 2])
     yield "names", lambda: [tf.constant(1.0, name="a"), tf.constant(2.0, name="a"), tf.constant(3.0, name="A")]
     yield "dict", lambda: {"b": tf.constant(1), "a": tf.constant(2)}
+    yield "zeros by a number", lambda: [tf.zeros(3), tf.zeros(3, tf.string), tf.zeros(np.int64(2), tf.int64, name="many")]
+    yield "ones by a number", lambda: [tf.ones(3), tf.ones(0), tf.ones([3]), tf.ones(())]

@@ -52,6 +52,33 @@ def cases(tf, np):
         return root, root.optimizer.minimize(tf.reduce_sum(root.weight * root.weight))
     yield "slots", saved(optimizer)
 
+    def arrays():
+        root = checkpoint.Checkpointable()
+        root.arrays = checkpoint.NumpyState()
+        root.arrays.x = np.ones([2, 3])
+        root.arrays.y = np.float32(2.0)
+        root.weight = variable(1.0, "weight")
+        return root, None
+    yield "arrays", saved(arrays)
+
+    def split():
+        root, weight = checkpoint.Checkpointable(), variable([1.0, 2.0], "weight")
+        parts = checkpoint.split_dependency(["a", "b"], [tf.float32] * 2, lambda buffer: buffer.update(zip("ab", tf.unstack(weight))),
+                                            lambda buffer: weight.assign([buffer["a"], buffer["b"]]), device="/cpu:0")
+        root.first, root.second = parts["a"], parts["b"]
+        return root, None
+    yield "split", saved(split)
+
+    def template():
+        root = checkpoint.Checkpointable()
+        inner = tf.make_template("inner", lambda: tf.get_variable("v", [2], use_resource=True))
+        outer = tf.make_template("outer", lambda: inner() + tf.get_variable("w", [2], use_resource=True))
+        outer()
+        outer()
+        root.template = outer
+        return root, None
+    yield "templates", saved(template)
+
     yield "a key of another type", lambda: checkpoint.Mapping({1: tf.Variable(1.0)})
 
     def twice():

@@ -21,10 +21,10 @@ def cases(tf, np):
         x = tf.layers.conv2d(x, 4, 3, activation=tf.nn.relu6, kernel_initializer=_small(tf, np), name="two")
         return tf.layers.dense(tf.reshape(x, [2, 16]), 3, kernel_initializer=_small(tf, np), name="last")
 
-    def normed(training, scale=True):
+    def normed(training, scale=True, fused=True):
         with slim.arg_scope([slim.conv2d, slim.separable_conv2d, slim.fully_connected], normalizer_fn=slim.batch_norm,
                             weights_initializer=_small(tf, np),
-                            normalizer_params={"is_training": training, "decay": 0.8, "scale": scale, "fused": True}):
+                            normalizer_params={"is_training": training, "decay": 0.8, "scale": scale, "fused": fused}):
             x = slim.conv2d(_images(tf, np), 4, 3, scope="one")
             x = slim.separable_conv2d(x, None, 3, depth_multiplier=1, scope="depth")
             return slim.conv2d(x, 4, 1, activation_fn=tf.nn.relu6, scope="point")
@@ -45,8 +45,15 @@ def cases(tf, np):
         with tf.variable_scope("", use_resource=True):
             return plain(training)
 
+    def connected(training):
+        flat = tf.reshape(_images(tf, np), [2, 108])
+        x = slim.fully_connected(flat, 4, weights_initializer=_small(tf, np), normalizer_fn=slim.batch_norm, scope="one",
+                                 normalizer_params={"is_training": training, "decay": 0.8, "fused": False})
+        return slim.fully_connected(x, 2, activation_fn=None, weights_initializer=_small(tf, np), scope="two")
+
     models = [("plain", plain), ("normed", normed), ("unscaled", lambda training: normed(training, scale=False)), ("bypass", bypass),
-              ("layers", layers_norm), ("resource", resource)]
+              ("layers", layers_norm), ("resource", resource), ("unfused", lambda training: normed(training, fused=False)),
+              ("unfused unscaled", lambda training: normed(training, scale=False, fused=False)), ("unfused connected", connected)]
 
     def rewritten(make, training, rewrite, steps=3):
         def build():
@@ -79,6 +86,7 @@ def cases(tf, np):
     yield "few bits", rewritten(plain, True, lambda: experimental(weight_bits=4, activation_bits=5))
     yield "symmetric", rewritten(plain, True, lambda: experimental(symmetric=True))
     yield "frozen norms", rewritten(layers_norm, True, lambda: experimental(freeze_bn_delay=2), steps=4)
+    yield "frozen unfused norms", rewritten(lambda training: normed(training, fused=False), True, lambda: experimental(freeze_bn_delay=2), steps=4)
     yield "a scope", rewritten(bypass, True, lambda: experimental(scope="block"))
     yield "few bits to evaluate", rewritten(bypass, False, lambda: quantize.experimental_create_eval_graph(weight_bits=3, symmetric=True), steps=1)
 

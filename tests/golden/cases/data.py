@@ -26,11 +26,26 @@ def cases(tf, np):
             return tf.constant(["%s %s" % (op.name, op.type) for op in tf.get_default_graph().get_operations()], name="listing")
         return function
 
+    def cardinalities():
+        """How many elements datasets are known to have."""
+        seven, endless, filtered = data.range(7), data.range(7).repeat(), data.range(7).filter(lambda x: x > 2)
+        datasets = [seven, endless, filtered, data.range(10, 0, -3), data.range(0), data.range(0).repeat(), data.from_tensors([1, 2]),
+                    data.from_tensor_slices(([1, 2], ["a", "b"])), seven.repeat(3), seven.repeat(0), filtered.repeat(), filtered.repeat(2)]
+        for each in (seven, endless, filtered):
+            datasets += [each.take(3), each.take(30), each.skip(3), each.skip(30), each.skip(-1), each.shard(3, 1), each.batch(3),
+                         each.batch(3, drop_remainder=True), each.padded_batch(4, []), each.map(lambda x: x + 1), each.prefetch(2), each.cache(),
+                         each.map(lambda x: x + 1, num_parallel_calls=2), each.shuffle(3), each.flat_map(lambda x: data.range(x)),
+                         each.apply(more.map_and_batch(lambda x: x + 1, 2)), each.apply(more.shuffle_and_repeat(3, 2)), each.concatenate(seven),
+                         each.concatenate(endless), each.concatenate(filtered)]
+        datasets += [data.zip((seven, data.range(3), endless)), data.zip((seven, filtered)), data.zip((endless, endless))]
+        return tf.stack([more.cardinality(dataset) for dataset in datasets], name="cardinalities")
+
     def described(dataset):
         """Types and shapes of a dataset as text."""
         return tf.constant([repr(dataset.output_types), str(dataset.output_shapes)])
 
     # sources
+    yield "cardinality", cardinalities
     yield "range", lambda: at_once(data.range(5))
     yield "range_start_stop", lambda: at_once(data.range(2, 5))
     yield "range_step", lambda: at_once(data.range(10, 0, -3))
@@ -191,3 +206,52 @@ def cases(tf, np):
     yield "nodes_records", nodes(lambda: (tf.data.TFRecordDataset("a"), tf.data.FixedLengthRecordDataset("a", 3)))
     yield "missing_file", lambda: tf.data.TextLineDataset("/nowhere/a.txt").make_one_shot_iterator().get_next()
     yield "missing_records", lambda: tf.data.TFRecordDataset("/nowhere/a").make_one_shot_iterator().get_next()
+
+    # One dataset in several places: each goes over it in the same order.
+    def shared(combine, count=1, **options):
+        def function():
+            with tf.Graph().as_default():
+                iterator = combine(data.range(7).shuffle(5, seed=3, **options)).make_initializable_iterator()
+                element, epochs = iterator.get_next(), []
+                with tf.Session() as sess:
+                    for _ in range(2):
+                        sess.run(iterator.initializer)
+                        epochs.append([np.array(sess.run(element)) for _ in range(count)])
+            return tf.constant(np.array(epochs), tf.int64)
+        return function
+
+    tens = {"first": lambda x: x.map(lambda a: a), "second": lambda x: x.map(lambda a: a * 10)}
+    yield "shared zip", shared(lambda x: data.zip((x, x)), 7)
+    yield "shared zip once", shared(lambda x: data.zip((x, x)).repeat(2), 14, reshuffle_each_iteration=False)
+    yield "shared maps", shared(lambda x: data.zip((tens["first"](x), tens["second"](x))).repeat(3), 21)
+    yield "shared repeats", shared(lambda x: data.zip((tens["first"](x).repeat(2), tens["second"](x).repeat(2))), 14)
+    yield "shared batches", shared(lambda x: data.zip((x.batch(3), x.batch(3).map(lambda a: a + 1))), 2)
+    yield "shared concatenate", shared(lambda x: x.concatenate(x).repeat(2), 28)
+    yield "shared flat_map", shared(lambda x: data.range(3).flat_map(lambda _: x), 21)
+    yield "shared interleave", shared(lambda x: data.range(3).interleave(lambda _: x, 3), 21)
+    yield "shared sample", shared(lambda x: more.sample_from_datasets([x, x], seed=1), 12)
+    yield "shared zips", shared(lambda x: data.zip((data.zip((x, x)).map(lambda a, b: a), data.zip((x, x)).map(lambda a, b: b))).repeat(2), 14)
+
+    classes = np.random.RandomState(1).randint(5, size=300)
+
+    def resampled(target, initial, seed):
+        def function():
+            with tf.Graph().as_default():
+                pairs = data.from_tensor_slices(classes).shuffle(20, seed=21).map(lambda c: (c, tf.as_string(c)))
+                iterator = pairs.apply(more.rejection_resample(lambda c, _: c, target, initial, seed)).make_initializable_iterator()
+                element, found = iterator.get_next(), []
+                with tf.Session() as sess:
+                    sess.run(iterator.initializer)
+                    try:
+                        while True:
+                            found.append(sess.run(element))
+                    except tf.errors.OutOfRangeError:
+                        pass
+            return [tf.constant([label for label, _ in found], tf.int64), tf.constant([element[1] for _, element in found])]
+        return function
+
+    yield "rejection_resample", resampled([0.9, 0.05, 0.05, 0.0, 0.0], [0.2] * 5, 27)
+    yield "rejection_resample estimated", resampled([0.9, 0.05, 0.05, 0.0, 0.0], None, 27)
+    yield "rejection_resample mixed", resampled([0.6, 0.1, 0.1, 0.1, 0.1], [0.2] * 5, 3)
+    yield "rejection_resample mixed estimated", resampled([0.4, 0.15, 0.15, 0.15, 0.15], None, 3)
+    yield "rejection_resample same", resampled([0.2] * 5, [0.2] * 5, 3)

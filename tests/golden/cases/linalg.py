@@ -3,7 +3,7 @@
 
 def cases(tf, np):
     """Yields (name, function that builds tensors)."""
-    for group in (_products, _einsum, _diagonals, _systems, _gradients, _decompositions, _norms):
+    for group in (_products, _einsum, _diagonals, _systems, _gradients, _decompositions, _norms, _tridiagonal):
         yield from group(tf, np)
 
 
@@ -252,3 +252,32 @@ def _norms(tf, np):
     yield "norm bad order", lambda: tf.norm(m, ord=-1)
     yield "norm bad axis", lambda: tf.norm(m, axis=[0, 1, 2])
     yield "cross", lambda: tf.cross(_matrix(np, 2, 3), _matrix(np, 2, 3, seed=1))
+
+
+def _tridiagonal(tf, np):
+    rows = _matrix(np, 2, 3, 4) + np.float32([[0], [5], [0]])
+    right = _matrix(np, 2, 4, 3)
+    matrix = np.float32([[4, 1, 0], [1, 5, 2], [0, 1, 3]])
+    solve = tf.linalg.tridiagonal_solve
+
+    def gradients(function):
+        def build():
+            d, b = tf.constant(rows), tf.constant(right)
+            x = function(d, b)
+            found = [tf.identity(each, name="gradient") for each in tf.gradients(tf.reduce_sum(x * x), [d, b])]
+            return found + [tf.identity(x, name="result")]
+        return build
+
+    def build(make):
+        return lambda: tf.identity(make(tf.constant), name="result")
+
+    yield "tridiagonal solve", gradients(solve)
+    yield "tridiagonal product", gradients(tf.linalg.tridiagonal_matmul)
+    yield "tridiagonal solve pivots", build(lambda c: solve(c(rows - np.float32([[0], [5], [0]])), c(right)))
+    yield "tridiagonal solve without pivots", build(lambda c: solve(c(rows), c(right), partial_pivoting=False))
+    yield "tridiagonal solve vector", build(lambda c: solve(c(rows), c(right[..., 0])))
+    yield "tridiagonal solve sequence", build(lambda c: solve([c(row) for row in np.swapaxes(rows, 0, 1)], c(right), diagonals_format="sequence"))
+    yield "tridiagonal solve matrix", build(lambda c: solve(c(matrix), c(right[0, :3]), diagonals_format="matrix"))
+    yield "tridiagonal solve transposed", build(lambda c: solve(c(rows[:, :, :3]), c(right[:, :3].swapaxes(1, 2)), transpose_rhs=True))
+    yield "tridiagonal solve singular", build(lambda c: solve(c(np.zeros([3, 2])), c(np.ones([2, 1]))))
+    yield "tridiagonal bad format", build(lambda c: solve(c(rows), c(right), diagonals_format="rows"))

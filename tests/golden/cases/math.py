@@ -105,6 +105,8 @@ def arithmetic(tf, np):
     yield "mod of floats", lambda: tf.mod([5.5, -5.5, 5.5, -5.5, 0.0], [3.0, 3.0, -3.0, -3.0, 2.0])
     yield "division by zero", lambda: tf.floordiv([1, 2], tf.placeholder_with_default([0, 1], [2]))
     yield "remainder by zero", lambda: tf.mod([1, 2], tf.placeholder_with_default([0, 1], [2]))
+    yield "nothing divided by zero", lambda: [divide(tf.zeros([0], tf.int32), tf.placeholder_with_default(0, []))
+                                              for divide in (tf.div, tf.floordiv, tf.mod, tf.truncatediv, tf.truncatemod)]
     yield "div_no_nan", lambda: tf.div_no_nan([1.0, 0.0, 2.0], [0.0, 0.0, 4.0])
     yield "multiply_no_nan", lambda: tf.math.multiply_no_nan([1.0, np.nan, np.inf], [2.0, 0.0, 0.0])
     yield "reciprocal_no_nan", lambda: tf.math.reciprocal_no_nan([2.0, 0.0])

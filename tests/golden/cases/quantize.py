@@ -76,3 +76,33 @@ def cases(tf, np):
     yield "requantized bad range", lambda: raw.Requantize(input=product()[0], input_min=-1.0, input_max=1.0, requested_output_min=1.0,
                                                           requested_output_max=2.0, out_type=tf.quint8)
     yield "quantized relu", lambda: plain(raw.QuantizedRelu(features=as_quantized(octets, tf.quint8), min_features=-1.0, max_features=2.0), tf.uint8)
+
+    # layers between products
+    images = np.arange(0, 240, 2, dtype=np.uint8).reshape(2, 5, 4, 3) * np.uint8(7)
+    for low, high in ((-1.0, 2.0), (0.0, 9.0), (-20.0, 3.0)):
+        name = "%g to %g" % (low, high)
+        yield "quantized bias " + name, lambda a=low, b=high: plain(raw.QuantizedBiasAdd(
+            input=as_quantized(images, tf.quint8), bias=as_quantized(np.uint8([3, 128, 250]), tf.quint8), min_input=a, max_input=b, min_bias=-0.5,
+            max_bias=1.5, out_type=tf.qint32), tf.int32)
+        yield "quantized relu6 " + name, lambda a=low, b=high: plain(raw.QuantizedRelu6(
+            features=as_quantized(octets, tf.quint8), min_features=a, max_features=b), tf.uint8)
+        yield "quantized concat " + name, lambda a=low, b=high: plain(tf.quantization.quantized_concat(
+            3, [as_quantized(images, tf.quint8), as_quantized(images[..., :2], tf.quint8)], [a, -1.0], [b, 2.0]), tf.uint8)
+    yield "quantized bias of signed integers", lambda: plain(raw.QuantizedBiasAdd(
+        input=as_quantized(images.view(np.int8), tf.qint8), bias=as_quantized(np.int8([3, -128, 127]), tf.qint8), min_input=-1.0, max_input=2.0,
+        min_bias=-0.5, max_bias=1.5, out_type=tf.qint32), tf.int32)
+    yield "quantized bias that does not fit", lambda: raw.QuantizedBiasAdd(
+        input=as_quantized(images, tf.quint8), bias=as_quantized(np.uint8([3, 128]), tf.quint8), min_input=-1.0, max_input=2.0, min_bias=-0.5,
+        max_bias=1.5, out_type=tf.qint32)
+    yield "quantized relu6 of sums", lambda: plain(raw.QuantizedRelu6(
+        features=product()[0], min_features=product()[1], max_features=product()[2], out_type=tf.qint32), tf.int32)
+    for ksize, stride, padding in ((2, 2, "VALID"), (3, 2, "SAME")):
+        for pool in ("avg", "max"):
+            yield "quantized %s pool %s" % (pool, padding), lambda f=pool, k=ksize, s=stride, p=padding: plain(
+                getattr(tf.nn, "quantized_%s_pool" % f)(as_quantized(images, tf.quint8), -1.0, 2.0, [1, k, k, 1], [1, s, s, 1], p), tf.uint8)
+    yield "quantized reshape", lambda: plain(raw.QuantizedReshape(
+        tensor=as_quantized(images, tf.quint8), shape=[2, -1], input_min=-1.0, input_max=2.0), tf.uint8)
+    yield "quantized concat that does not fit", lambda: tf.quantization.quantized_concat(
+        0, [as_quantized(images, tf.quint8), as_quantized(images[..., :2], tf.quint8)], [0.0, -1.0], [1.0, 2.0])
+    yield "quantized down and shrunk", lambda: plain(raw.QuantizeDownAndShrinkRange(
+        input=product()[0], input_min=product()[1], input_max=product()[2], out_type=tf.quint8), tf.uint8)

@@ -28,6 +28,7 @@ def cases(tf, np):
     yield from segments(tf, np)
     yield from counts(tf, np)
     yield from clipping(tf, np)
+    yield "names of lists", lambda: names_of_lists(tf)
 
 
 def reductions(tf, np):
@@ -180,3 +181,19 @@ def clipping(tf, np):
         [tf.IndexedSlices(tf.constant([[3.0, 4.0]]), tf.constant([1])), tf.constant([12.0])], 2.0)[0][0].values
     yield "clip_by_global_norm with a norm", lambda: tf.clip_by_global_norm([tf.constant([3.0, 4.0])], 2.0, use_norm=tf.constant(10.0), name="c")
     yield "clip_by_global_norm of a tensor", lambda: tf.clip_by_global_norm(tf.constant([3.0]), 2.0)
+
+
+def names_of_lists(tf):
+    """The nodes that lists with tensors become as arguments, and the order in which they are made."""
+    a, b, i = tf.constant(1.0), tf.constant(2.0), tf.constant(1)
+    tf.reduce_sum([a, b])
+    tf.reduce_mean([1.0, 2.0])
+    tf.reduce_all([a > b, b > a])
+    tf.matmul([[a, b], [1.0, 2.0]], [[b], [a]])
+    tf.pad([[a]], [[i, 0], [0, 0]])
+    tf.one_hot([i, 0], 3, dtype=tf.float32)
+    tf.gather_nd([a, b], [[i]])
+    tf.where([a > b, b > a])
+    tf.norm([a, b])
+    tf.nn.softmax([[a, b]])
+    return [tf.constant([op.type + " " + op.name for op in tf.get_default_graph().get_operations()])]

@@ -318,6 +318,45 @@ def unrolled(tf, np):
     yield "error variable exists", lambda: [cell.GRUCell(3, name="g")(tf.zeros([1, 1]), tf.zeros([1, 3]), scope="s") for _ in range(2)]
 
 
+def blocks(tf, np):
+    """Whole cells as operations, and their gradients, which TensorFlow registers with tf.contrib.rnn."""
+    _ = tf.contrib.rnn.LSTMBlockCell, tf.contrib.rnn.GRUBlockCell
+
+    def lstm_inputs():
+        shapes = dict(cs_prev=(2, 4), h_prev=(2, 4), w=(7, 16), wci=(4,), wcf=(4,), wco=(4,), b=(16,))
+        return {name: _data(tf, np, *shape) * (0.3 + 0.1 * index) for index, (name, shape) in enumerate(shapes.items())}
+
+    def step(**options):
+        inputs = dict(lstm_inputs(), x=_data(tf, np, 2, 3))
+        outputs = tf.raw_ops.LSTMBlockCell(**inputs, **options)
+        return _flat(tf, [list(outputs), tf.gradients(outputs.h * 2.0 + outputs.cs, [inputs[name] for name in sorted(inputs)])])
+
+    def sequence(**options):
+        inputs = dict(lstm_inputs(), x=_data(tf, np, 5, 2, 3))
+        length = tf.constant(4, tf.int64)
+        outputs = tf.raw_ops.BlockLSTM(seq_len_max=length, **inputs, **options)
+        grads = tf.gradients(outputs.h * 2.0 + outputs.cs, [inputs[name] for name in sorted(inputs)])
+        return _flat(tf, [outputs.cs, outputs.h, outputs.i[:4], grads])
+
+    def second_sequence():
+        inputs = dict(lstm_inputs(), x=_data(tf, np, 5, 2, 3), seq_len_max=tf.constant(5, tf.int64))
+        outputs = tf.raw_ops.BlockLSTMV2(use_peephole=True, cell_clip=0.4, **inputs)
+        backward = tf.raw_ops.BlockLSTMGradV2(use_peephole=True, cs_grad=outputs.cs * 2.0, h_grad=outputs.h, **inputs, **outputs._asdict())
+        return _flat(tf, [list(outputs), list(backward)])
+
+    def gru():
+        shapes = dict(x=(2, 3), h_prev=(2, 4), w_ru=(7, 8), w_c=(7, 4), b_ru=(8,), b_c=(4,))
+        inputs = {name: _data(tf, np, *shape) * (0.3 + 0.1 * index) for index, (name, shape) in enumerate(shapes.items())}
+        outputs = tf.raw_ops.GRUBlockCell(**inputs)
+        return _flat(tf, [list(outputs), tf.gradients(outputs.h * outputs.h, [inputs[name] for name in sorted(inputs)])])
+
+    for peephole in (False, True):
+        yield "LSTMBlockCell %s" % peephole, lambda peephole=peephole: step(use_peephole=peephole, cell_clip=0.4, forget_bias=0.5)
+        yield "BlockLSTM %s" % peephole, lambda peephole=peephole: sequence(use_peephole=peephole)
+    yield "BlockLSTMV2", second_sequence
+    yield "GRUBlockCell", gru
+
+
 def cases(tf, np):
     """All cases."""
     for name, make in cells(tf, np):
@@ -329,3 +368,4 @@ def cases(tf, np):
             yield "static " + name, _static(tf, np, make)
             yield "static lengths " + name, _static(tf, np, make, sequence_length=[5, 1, 3])
     yield from unrolled(tf, np)
+    yield from blocks(tf, np)

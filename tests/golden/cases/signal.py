@@ -1,4 +1,5 @@
-"""tf.signal and tf.spectral: transforms with their gradients, lengths that are inferred or given, windows, frames, spectrograms."""
+"""tf.signal and tf.spectral: transforms with their gradients, lengths that are inferred or given, windows, frames, spectrograms, sounds."""
+import struct
 
 
 def _wave(tf, np, *shape):
@@ -132,6 +133,38 @@ def spectrograms(tf, np):
     yield "mfccs", lambda: signal.mfccs_from_log_mel_spectrograms(_wave(tf, np, 2, 3, 8))
 
 
+def _file(np, channels, count, bits=16, encoding=1, more=b""):
+    data = (np.sin(np.arange(count * channels) * 0.3) * 12000).astype("<i2").tobytes()
+    layout = struct.pack("<IHHIIHH", 16, encoding, channels, 8000, 16000 * channels, 2 * channels, bits)
+    return b"RIFF" + struct.pack("<I", 36 + len(data)) + b"WAVEfmt " + layout + more + b"data" + struct.pack("<I", len(data)) + data
+
+
+def sounds(tf, np):
+    chunk = b"LIST" + struct.pack("<I", 4) + b"abcd"
+    for name, content, more in [
+            ("one channel", _file(np, 1, 10), {}), ("fewer", _file(np, 2, 10), {"desired_channels": 1, "desired_samples": 4}),
+            ("more", _file(np, 2, 5), {"desired_channels": 3, "desired_samples": 8}), ("another chunk", _file(np, 1, 6, more=chunk), {}),
+            ("8 bits", _file(np, 1, 6, bits=8), {}), ("encoded", _file(np, 1, 6, encoding=2), {}), ("junk", b"junk", {}), ("empty", b"", {}),
+            ("cut off", _file(np, 1, 10)[:-5], {}), ("negative", _file(np, 1, 10), {"desired_samples": -7})]:
+        yield "decode_wav " + name, lambda content=content, more=more: list(tf.audio.decode_wav(content, **more))
+    wave = [[0.5, -0.5], [1.0, -1.0], [2.0, -3.0], [1e-5, 3e-5]]
+    yield "encode_wav", lambda: tf.audio.encode_wav(tf.constant(wave), 8000)
+    yield "encode_wav halves", lambda: tf.audio.encode_wav(tf.constant([[0.5], [1.5], [-0.5], [-2.5]]) / 32768.0, 8000)
+    yield "encode_wav of a high rate", lambda: tf.audio.encode_wav(tf.zeros([2, 2]), 2**31 - 1)
+    yield "encode_wav of many channels", lambda: tf.audio.encode_wav(tf.zeros([1, 70000]), 8000)
+    sound, high = _file(np, 1, 1), struct.pack("<II", 2**31 + 5, 10)
+    yield "decode_wav of a high rate", lambda: list(tf.audio.decode_wav(sound.replace(struct.pack("<II", 8000, 16000), high)))
+    yield "decode_wav of another rate", lambda: tf.audio.decode_wav(sound.replace(struct.pack("<I", 16000), struct.pack("<I", 16001)))[0]
+    yield "decode_wav of other samples", lambda: tf.audio.decode_wav(sound.replace(b"\2\0\20\0", b"\3\0\20\0"))[0]
+    yield "encode_wav empty", lambda: tf.audio.encode_wav(tf.zeros([0, 1]), 8000)
+    for squared in (True, False):
+        yield "spectrogram {}".format(squared), lambda squared=squared: tf.raw_ops.AudioSpectrogram(
+            input=_wave(tf, np, 40, 1), window_size=12, stride=4, magnitude_squared=squared)
+    for more in ({"dct_coefficient_count": 40}, {"upper_frequency_limit": 7000.0, "lower_frequency_limit": 100.0, "filterbank_channel_count": 20}):
+        yield "mfcc {}".format(sorted(more)), lambda more=more: tf.raw_ops.Mfcc(
+            spectrogram=tf.square(_wave(tf, np, 1, 4, 129)) + 0.1, sample_rate=16000, **more)
+
+
 def cases(tf, np):
-    for family in (transforms, cosines, frames, spectrograms):
+    for family in (transforms, cosines, frames, spectrograms, sounds):
         yield from family(tf, np)

@@ -1,4 +1,5 @@
 """Strings, serialized records, and checks."""
+import zlib
 
 
 def cases(tf, np):
@@ -109,6 +110,32 @@ def cases(tf, np):
     yield "parse_single_sequence_example empty", lambda: tf.parse_single_sequence_example(
         steps, None, {"z": sequence([2], tf.float32, allow_missing=True)})
 
+    def many(k, x, y):
+        rows = {"x": [feature(int64_list=tf.train.Int64List(value=row)) for row in x],
+                "y": [feature(float_list=tf.train.FloatList(value=row)) for row in y]}
+        context = {"k": feature(bytes_list=tf.train.BytesList(value=k))} if k else {}
+        return tf.train.SequenceExample(context=tf.train.Features(feature=context), feature_lists=tf.train.FeatureLists(
+            feature_list={key: tf.train.FeatureList(feature=row) for key, row in rows.items() if row})).SerializeToString()
+
+    batch = [many([b"p"], [[1, 2], [3, 4]], [[0.5], [], [1, 2, 3]]), many([b"q", b"r"], [[5, 6]], []), many([], [], [[7.0]])]
+    yield "parse_sequence_example", lambda: tf.io.parse_sequence_example(
+        batch, {"k": variable(tf.string)}, {"x": sequence([2], tf.int64, allow_missing=True), "y": variable(tf.float32)})
+    yield "parse_sequence_example dense", lambda: tf.io.parse_sequence_example(
+        fed(batch[:1], [None]), {"k": fixed([], tf.string)}, {"x": sequence([2, 1], tf.int64)}, name="both")
+    yield "parse_sequence_example default", lambda: tf.io.parse_sequence_example([batch[0], batch[2]], {"k": fixed([], tf.string, "none")})
+    yield "parse_sequence_example absent", lambda: tf.io.parse_sequence_example(
+        batch, {"w": variable(tf.int64)}, {"v": variable(tf.string), "w": sequence([3], tf.float32, allow_missing=True)})
+    yield "parse_sequence_example nothing", lambda: tf.io.parse_sequence_example(
+        np.zeros([0], object), {"k": variable(tf.string)}, {"x": sequence([2], tf.int64), "y": variable(tf.float32)})
+    yield "parse_sequence_example missing", lambda: tf.io.parse_sequence_example(batch, None, {"x": sequence([2], tf.int64)}, ["a", "b", "c"])
+    yield "parse_sequence_example no context", lambda: tf.io.parse_sequence_example(batch, {"k": fixed([], tf.string)})
+    yield "parse_sequence_example ragged", lambda: tf.io.parse_sequence_example(batch[:1], None, {"y": sequence([], tf.float32)})
+    yield "parse_sequence_example wrong type", lambda: tf.io.parse_sequence_example(batch[:1], None, {"x": sequence([2], tf.float32)})
+    yield "parse_sequence_example names", lambda: tf.io.parse_sequence_example(batch, {"k": variable(tf.string)}, example_names=["one"])
+    yield "parse_sequence_example one", lambda: tf.io.parse_sequence_example(batch[0], {"k": variable(tf.string)})
+    yield "parse_sequence_example filler", lambda: tf.io.parse_sequence_example(
+        batch, None, {"x": sequence([2], tf.int64, allow_missing=True, default_value=3)})
+
     # checks
     yield "Assert fails", lambda: _after(tf, tf.Assert(fed(False, []), ["abc", tf.range(10)]))
     yield "assert_equal holds", lambda: _after(tf, tf.assert_equal(fed([1, 2]), [1, 2]))
@@ -121,6 +148,12 @@ def cases(tf, np):
     yield "assert_rank_at_least", lambda: _after(tf, tf.assert_rank_at_least(fed([1, 2]), 1))
     yield "assert_type", lambda: tf.assert_type(tf.constant(1), tf.float32)
     yield "is_non_decreasing", lambda: [tf.is_non_decreasing([1, 2, 2]), tf.is_strictly_increasing([1, 2, 2])]
+    yield "decode_compressed", lambda: [tf.io.decode_compressed([zlib.compress(b"abc"), zlib.compress(b"")], "ZLIB"), tf.io.decode_compressed(["x"])]
+    yield "decode_compressed cut", lambda: tf.io.decode_compressed([zlib.compress(b"abc" * 100)[:-8], b"", zlib.compress(b"abc") + b"more"], "ZLIB")
+    yield "decode_compressed junk", lambda: tf.io.decode_compressed([b"junkjunk"], "GZIP")
+    yield "decode_json_example junk", lambda: tf.decode_json_example(['{"featu'])
+    yield "fingerprint", lambda: [tf.fingerprint(texts), tf.fingerprint([[1, 2], [3, 4]]), tf.fingerprint([["a", "b"]])]
+    yield "fingerprint unknown", lambda: tf.fingerprint(["a"], method="md5")
     yield "verify_tensor_all_finite", lambda: tf.verify_tensor_all_finite(fed([1.0, float("nan")]), "bad")
     yield "tuple", lambda: tf.tuple([fed(1.0, []), tf.constant(2.0)])
     yield "py_func", lambda: tf.py_func(lambda x: x + 1, [np.array([1.0, 2.0], np.float32)], tf.float32)

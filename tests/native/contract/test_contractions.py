@@ -126,13 +126,14 @@ def test_epilogues_of_products(shape):
 
     close(with_epilogue(bias), product + bias, k)
     close(with_epilogue(bias, lower_bound=0.0), np.maximum(product + bias, 0), k)
+    close(with_epilogue(bias, lower_bound=0.0, upper_bound=6.0), np.clip(product + bias, 0, 6), k)
     close(with_epilogue(rest, alpha=-0.5), rest - np.float32(0.5) * product, k)
     close(with_epilogue(np.ascontiguousarray(rest.T).T), rest + product, k)
 
 
 def test_relu_keeps_nan():
     a, b = np.full((3, 40), np.nan, np.float32), np.ones((40, 21), np.float32)
-    assert np.isnan(run(lambda emit, x, y: emit.contract.matmul(x, y, epilogue=Epilogue(lower_bound=0.0)), a, b)).all()
+    assert np.isnan(run(lambda emit, x, y: emit.contract.matmul(x, y, epilogue=Epilogue(lower_bound=0.0, upper_bound=6.0)), a, b)).all()
 
 
 def test_accumulates_into_an_array():
@@ -228,10 +229,10 @@ def test_convolution_of_a_part_of_an_array():
 def test_epilogues_of_convolutions():
     rng = np.random.default_rng(9)
     x, f, bias = (rng.standard_normal(shape, np.float32) for shape in ((2, 9, 7, 70), (3, 3, 70, 40), (40,)))
-    expected = np.maximum(_forward(x, f, **ATTRS) + bias, 0)
+    expected = np.clip(_forward(x, f, **ATTRS) + bias, 0, 6)
 
     def build(emit, image, kernel, added):
-        return emit.convolve.conv2d(image, kernel, (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1), epilogue=Epilogue(added, lower_bound=0.0))
+        return emit.convolve.conv2d(image, kernel, (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1), epilogue=Epilogue(added, 1.0, 0.0, 6.0))
 
     close(run(build, x, f, bias), expected, 630)
     close(run(build, x, f, np.broadcast_to(bias, expected.shape).copy()), expected, 630)
@@ -276,6 +277,20 @@ def test_depthwise(data_format, dtype):
         dy, sizes, filter_sizes = rng.standard_normal(expected.shape).astype(dtype), np.array(x.shape, np.int32), np.array(f.shape, np.int32)
         for definition, values in zip(ops, ([x, f], [sizes, f, dy], [x, filter_sizes, dy])):
             close(run_op(definition, values, attrs)[0], definition.kernel(*values, **attrs), dy.size)
+
+
+@pytest.mark.parametrize("channels", [3, 19])
+def test_epilogues_of_depthwise_convolutions(channels):
+    rng = np.random.default_rng(16)
+    x, f, bias = (rng.standard_normal(shape, np.float32) * 3 for shape in ((2, 9, 11, channels), (3, 3, channels, 1), (channels,)))
+    for stride in (1, 2):
+        strides = [1, stride, stride, 1]
+        plain = lookup("DepthwiseConv2dNative").kernel(x, f, strides=strides, padding="SAME", data_format="NHWC", dilations=[1, 1, 1, 1])
+        for added in (bias, rng.standard_normal(plain.shape, np.float32)):
+            def build(emit, image, kernel, other, strides=strides):
+                return emit.convolve.depthwise(image, kernel, strides, "SAME", "NHWC", (1, 1, 1, 1), Epilogue(other, 1.0, 0.0, 6.0))
+
+            close(run(build, x, f, added), np.clip(plain + added, 0, 6), 9)
 
 
 # --- narrow floats ---------------------------------------------------------------------------------------------------

@@ -80,6 +80,28 @@ def test_a_layer(monkeypatch):
     assert low < 0 < high and floats.min() >= -1e-6 and len(np.unique(integers)) > 20
 
 
+def test_layers_with_biases_and_pooling(monkeypatch):
+    """Convolution, bias, activation, pooling and a product, without floats in between: all of it native."""
+    rng = np.random.default_rng(4)
+
+    def narrowed(sums, low, high):
+        start, stop = raw.RequantizationRange(input=sums, input_min=low, input_max=high)
+        return raw.Requantize(input=sums, input_min=low, input_max=high, requested_output_min=start, requested_output_max=stop, out_type=tf.quint8)
+
+    def build(x, f, bias, w, *bounds):
+        x, low, high = narrowed(*tf.nn.quantized_conv2d(x, f, *bounds, strides=[1, 1, 1, 1], padding="SAME"))
+        x, low, high = narrowed(*raw.QuantizedBiasAdd(input=x, bias=bias, min_input=low, max_input=high, min_bias=-1.0, max_bias=2.0,
+                                                      out_type=tf.qint32))
+        x, low, high = raw.QuantizedRelu6(features=x, min_features=low, max_features=high)
+        x, low, high = tf.nn.quantized_max_pool(x, low, high, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
+        x, low, high = raw.QuantizedReshape(tensor=x, shape=[2, 72], input_min=low, input_max=high)
+        return raw.QuantizedMatMul(a=x, b=w, min_a=low, max_a=high, min_b=bounds[2], max_b=bounds[3])
+
+    sums, low, high = check(monkeypatch, build, *[octets(rng, shape, np.uint8) for shape in ((2, 6, 6, 4), (3, 3, 4, 8), (8,), (72, 5))],
+                            *np.float32([-1, 1, -2, 3]))
+    assert low < 0 < high and len(np.unique(sums)) == sums.size
+
+
 @pytest.mark.parametrize("dtype", [tf.quint8, tf.qint8])
 @pytest.mark.parametrize("mode", ["MIN_COMBINED", "MIN_FIRST", "SCALED"])
 def test_floats_to_integers_and_back(dtype, mode, monkeypatch):

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +15,7 @@ from penstock.cli.main import main
 from penstock.graph import dtypes as dt
 from penstock.graph.opdef import REGISTRY
 from penstock.native.calls import Code
-from penstock.native.machine import cache, target
+from penstock.native.machine import cache, sources, target
 from penstock.native.machine.team import native_driver
 from support.fused import Native, native_op, one_op
 
@@ -27,7 +26,7 @@ SOURCE = Path(penstock.__path__[0]).parent
 def folder(tmp_path, monkeypatch, eager):
     """An empty cache. The driver, and what names the sources, which this process has by then, are not in it."""
     native_driver()
-    target._sources()
+    sources.loaded.version()
     monkeypatch.setenv("PENSTOCK_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -57,30 +56,6 @@ def test_damaged_entries_are_rebuilt(damage, caplog):
     assert works()
     assert path.read_bytes() == sound
     assert damage is None or "damaged" in caplog.text
-
-
-def test_kernels_of_other_sources_are_not_used(tmp_path):
-    """A package that differs in one file of the compiler makes kernels of its own."""
-    package = tmp_path / "penstock"
-    shutil.copytree(penstock.__path__[0], package, ignore=shutil.ignore_patterns("__pycache__"))
-    name = "from penstock.native.machine import target; print(target.__file__, target._sources())"
-
-    def sources():
-        environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-        return subprocess.run([sys.executable, "-c", name], check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
-
-    before = sources()
-    assert str(tmp_path) in before
-    assert sources() == before  # now without reading the files
-    changed = package / "native" / "calls.py"
-    content, status = changed.read_bytes(), changed.stat()
-    changed.write_bytes(content.replace(b"kernel", b"lenrek", 1))  # as long as it was,
-    os.utime(changed, ns=(status.st_atime_ns, status.st_mtime_ns))  # and with its old time
-    assert sources() != before
-    changed.write_bytes(content)
-    assert sources() == before
-    (package / "native" / "changed.py").write_text('"""Not in the other one."""')
-    assert sources() != before
 
 
 def test_entry_under_another_name_is_damaged(folder):

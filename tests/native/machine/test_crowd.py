@@ -19,14 +19,15 @@ FOREVER = (1 << 62) - 1
 
 def word(name: str) -> ctypes.c_int64:
     """A word of the board."""
-    return ctypes.c_int64.from_address(team.board + driver._offset(name))
+    return ctypes.c_int64.from_address(team.board + driver.board_offset(name))
 
 
 @pytest.fixture(autouse=True)
 def rested():
     yield
-    for name in ("resting", "until", "factor"):
+    for name in ("resting", "until", "factor", "spent", "lost"):
         word(name).value = 0
+    word("helpers").value = len(team._threads)
 
 
 @pytest.fixture(name="step")
@@ -58,35 +59,45 @@ def test_a_rest_ends(step):
     assert word("ticket").value != ticket
 
 
+def lateness(value: int) -> None:
+    """All steps learn that their parts took so long before; less than no time makes every join a late one."""
+    for each in gc.get_objects():
+        if isinstance(each, Instance):
+            each._call_table[driver.CALL.index("fastest")::len(driver.CALL)] = value
+
+
 def test_late_threads_have_the_team_rest(step):
-    """Parts that, as far as the table knows, took less than no time before: every join is late, and each makes the rest longer."""
+    """The first window in which most of the time is lost is an accident; each one after it makes the rest longer."""
     wanted = step()
-    tables = [each._call_table for each in gc.get_objects() if isinstance(each, Instance)]
-    for table in tables:
-        table[driver.CALL.index("fastest")::len(driver.CALL)] = -(1 << 50)
-    factors = []
+    lateness(-(1 << 50))
+    factors, resting = [], []
     for _ in range(8):
-        word("resting").value, word("until").value = 0, FOREVER  # the last time was just now
+        word("resting").value, word("until").value, word("spent").value = 0, 0, 1 << 40  # the window is over with the next call
         assert step() == wanted
         factors.append(word("factor").value)
-        assert word("resting").value == 1 and word("busy").value == 0
-    assert factors == sorted(factors) and factors[0] > 0 and factors[-1] == driver._MOST_REST
+        resting.append(word("resting").value)
+        assert word("busy").value == 0
+    assert factors == sorted(factors) and {*factors} <= {1, 3, 7, 15, 31, 63} and factors[-1] == 63
+    assert resting == [factor > 1 for factor in factors]
 
 
-def test_a_thread_that_is_late_once_is_an_accident():
-    with tf.Graph().as_default(), tf.Session(config=tf.ConfigProto(intra_op_parallelism_threads=3)) as session:
-        x = tf.placeholder(tf.float32, [None, 300])
-        y, value = tf.exp(x) * 1.5, np.ones((3000, 300), "f")
-        for _ in range(3):
-            session.run(y, {x: value})
-        known = [each._call_table for each in gc.get_objects() if isinstance(each, Instance)]
-        for _ in range(8):
-            for table in known:
-                table[driver.CALL.index("fastest")::len(driver.CALL)] = -(1 << 50)
-            word("until").value = 0  # the last time was long ago, and this step has one call
-            session.run(y, {x: value})
-            assert word("until").value > 0, "it was noticed"
-            assert word("factor").value == 0 and word("resting").value == 0
+def test_a_window_without_loss_ends_the_crowd(step):
+    wanted = step()
+    lateness(1 << 60)
+    word("factor").value, word("spent").value = 7, 1 << 40
+    assert step() == wanted
+    assert word("factor").value < 7 and word("resting").value == 0  # at most an accident of a later window
+
+
+def test_a_little_loss_is_no_reason_to_rest(step):
+    """Alone, the caller would lose more."""
+    wanted = step()
+    lateness(1 << 60)
+    for helpers, share, rests in ((1, 0.3, 0), (1, 0.5, 1), (7, 0.5, 0), (7, 0.8, 1)):
+        word("factor").value, word("resting").value, word("until").value = 1, 0, 0
+        word("helpers").value, word("spent").value, word("lost").value = helpers, 1 << 40, int(share * (1 << 40))
+        assert step() == wanted
+        assert word("resting").value == rests, (helpers, share)
 
 
 def test_bits_do_not_depend_on_who_is_late(step):

@@ -58,6 +58,16 @@ def test_a_divisor_of_zero_is_an_error(how, shape):
             session.run(z, {x: np.ones((2, 3)), y: divisors})
 
 
+@pytest.mark.parametrize("how", DIVISIONS)
+def test_nothing_can_be_divided_by_zero(how):
+    """The gradient of a sum over all axes does so, where its operand turns out to be a scalar."""
+    x, y = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.int32, [])
+    z = DIVISIONS[how](x + 1, y) * 2
+    with tf.Session() as session:
+        for _ in range(3):
+            assert session.run(z, {x: [], y: 0}).shape == (0,)
+
+
 def test_remainders_in_a_loop(monkeypatch):
     def build():
         n = tf.placeholder(tf.int32, [])

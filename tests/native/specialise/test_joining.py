@@ -1,4 +1,4 @@
-"""Concat and stack: what is joined is written in its place, whoever writes it, and whoever else reads it."""
+"""Concat and stack: what is joined is written in its place, by every kind of kernel, also if other nodes read it."""
 from __future__ import annotations
 
 import numpy as np

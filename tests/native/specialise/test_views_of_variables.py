@@ -27,3 +27,23 @@ def test_a_view_in_the_group_of_the_write(use_resource, is_fetched):
         results = [session.run(fetches, {x: [1.0, 2.0]}) for _ in range(4)]
         assert session.run([v, w[5]]) == [-1.0, -0.5 * (3.0 + 2.0 + 1.0 + 0.0)]
     assert not is_fetched or [float(each[2][0]) for each in results] == [3.0, 2.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize("see", [
+    lambda x: tf.reduce_prod(x, np.zeros(0, np.int32)), lambda x: tf.reduce_sum(tf.reshape(x, [17, 1]), 1),
+    lambda x: tf.broadcast_to(x, [1, 17])[0], lambda x: tf.broadcast_to(x, [2, 17])[1], lambda x: tf.reduce_max(x[:, None], 1, keepdims=True)[:, 0]],
+    ids=["no axes", "axis of one element", "broadcast", "broadcast to more", "kept axis"])
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_reductions_and_broadcasts_that_hand_on_a_view(see, use_resource):
+    """An op that only sees a variable in another shape may share its memory, whatever the op is called."""
+    v = tf.Variable(np.arange(1, 18, dtype=np.float32), use_resource=use_resource)
+    w = tf.Variable(np.float32(2.0), use_resource=use_resource)
+    x = tf.identity(v)
+    seen = tf.reshape(see(x)[:1], [])
+    with tf.control_dependencies([x, seen]):
+        steps = [w.assign_add(seen).op, v.assign_sub(x).op]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(2):
+            session.run(steps)
+        assert session.run(w) == 3.0 and not session.run(v).any()

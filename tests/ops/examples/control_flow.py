@@ -15,6 +15,10 @@ with NEVER.as_default():
 
 # If and While hold the graphs of functions, which belong to the graph they were made in: see tests/ops/flow/test_control_flow.py.
 example("_CallFunction", [], f=EMPTY, Tout=[], run=False)
+example("_CallNamed", [], f=EMPTY, Tout=[], run=False)
+example("PartitionedCall", [], f=EMPTY, Tout=[], run=False)
+example("StatefulPartitionedCall", [], f=EMPTY, Tout=[], run=False)
+example("SymbolicGradient", [normal(2), normal(2)], f=EMPTY, Tout=[dtypes.float64], run=False)
 example("If", np.array(True), [], Tout=[], then_branch=EMPTY, else_branch=EMPTY, run=False)
 example("While", [], cond=NEVER, body=EMPTY, output_shapes=[], run=False)
 example("StatelessIf", np.array(True), [], Tout=[], then_branch=EMPTY, else_branch=EMPTY, run=False)

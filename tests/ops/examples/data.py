@@ -67,6 +67,8 @@ example("SparseTensorSliceDataset", ints(0, 1, dtype=np.int64).reshape(2, 1), no
 example("RangeDataset", number(0), number(4), number(1), **NUMBERS)
 example("RandomDataset", number(3), number(4), **NUMBERS)
 example("GeneratorDataset", [], [], [], init_func=nothing, next_func=double, finalize_func=double, **NUMBERS)
+for op_type in ("LMDBDataset", "ExperimentalLMDBDataset"):
+    example(op_type, strings(str(FOLDER / "data.mdb")), output_types=[dt.string, dt.string], output_shapes=[[], []], run=False)
 example("SqlDataset", text(b"sqlite"), text(str(FOLDER / "rows.sqlite").encode()), text(b"SELECT 1"), **NUMBERS)
 example("TextLineDataset", strings(str(FOLDER / "lines.txt")), text(b""), number(0))
 example("TFRecordDataset", strings(str(FOLDER / "records")), text(b""), number(0))
@@ -109,6 +111,8 @@ example("ScanDataset", numbers, [number(0)], [], f=total, **NUMBERS)
 example("ReduceDataset", numbers, [number(0)], [], f=total, **NUMBERS)
 example("GroupByWindowDataset", numbers, [], [], [], key_func=double, reduce_func=several, window_size_func=double, **NUMBERS)
 example("GroupByReducerDataset", numbers, [], [], [], [], key_func=double, init_func=double, reduce_func=total, finalize_func=double, **NUMBERS)
+example("DatasetCardinality", lambda: Dataset.range(3)._variant_tensor)
+example("ExperimentalDatasetCardinality", lambda: Dataset.range(3)._variant_tensor)
 example("DatasetToSingleElement", lambda: Dataset.range(1)._variant_tensor, **NUMBERS)
 
 # --- iterators -------------------------------------------------------------------------------------------------------
@@ -142,6 +146,8 @@ example("DeserializeIterator", iterator, lambda: REGISTRY["SerializeIterator"](i
 example("IteratorGetDevice", resource)
 example("_IteratorPlace", iterator, dynamic=True)
 example("_MoveIterator", iterator, np.array([2]))
+example("_IteratorDataset", iterator)
+example("_RestoreIterator", iterator, np.array([2]), b"")
 
 # --- optionals -------------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ example("DecodeBmp", BMP, dynamic=True)
 example("ExtractJpegShape", JPEG)
 example("EncodePng", PIXELS)
 example("EncodeJpeg", PIXELS)
+example("EncodeJpegVariableQuality", PIXELS, np.int32(70))
 
 IMAGES = uniform(2, 4, 5, 3, low=0.0)
 GRADS = uniform(2, 3, 7, 3).astype(np.float32)
@@ -47,11 +48,16 @@ example("NonMaxSuppression", BOXES, SCORES, np.int32(2), dynamic=True, grad=Fals
 example("NonMaxSuppressionV2", BOXES, SCORES, np.int32(2), HALF, dynamic=True, grad=False, types=())
 example("NonMaxSuppressionV3", BOXES, SCORES, np.int32(2), HALF, np.float32(0), dynamic=True, grad=False, types=())
 example("NonMaxSuppressionV4", BOXES, SCORES, np.int32(3), HALF, np.float32(0), pad_to_max_output_size=True, grad=False, types=())
+example("CombinedNonMaxSuppression", BOXES[None, :, None], np.stack([SCORES, SCORES[::-1]], -1)[None], np.int32(2), np.int32(3), HALF, np.float32(0),
+        grad=False, types=())
 example("SampleDistortedBoundingBox", ints(40, 50, 3), BOXES[None], seed=1, seed2=2, grad=False, types=())
 example("SampleDistortedBoundingBoxV2", ints(40, 50, 3), BOXES[None], np.float32(0.3), seed=1, seed2=2, grad=False, types=())
 example("DrawBoundingBoxes", IMAGES.astype(np.float32), np.stack([BOXES, BOXES]), grad=False, types=())
 example("DrawBoundingBoxesV2", IMAGES.astype(np.float32), np.stack([BOXES, BOXES]), uniform(2, 3, low=0.0).astype(np.float32), grad=False, types=())
 example("ExtractGlimpse", IMAGES.astype(np.float32), ints(2, 3), np.zeros((2, 2), np.float32), grad=False)
+
+example("ImageConnectedComponents", np.array([[[1, 1, 0, 2], [0, 1, 2, 2], [3, 0, 1, 0]]], np.int32), grad=False, types=())
+example("BipartiteMatch", np.array([[0.5, 0.1, 0.9], [0.2, 0.3, 0.4]], np.float32), np.array([2.0], np.float32), grad=False, types=())
 
 example("RGBToHSV", IMAGES, grad=False, precision=20)
 example("HSVToRGB", IMAGES, grad=False, precision=20)

@@ -28,6 +28,9 @@ example("BiasAddV1", normal(2, 3), normal(3))
 example("BiasAddGrad", normal(2, 3, 4))
 example("BiasAddGrad", normal(2, 3, 4, 2), data_format="NCHW")
 
+for _scaled in (True, False):
+    example("BatchNormWithGlobalNormalization", normal(2, 3, 2, 4), normal(4), positive(4), normal(4), normal(4), variance_epsilon=0.01,
+            scale_after_normalization=_scaled, types=("float16", "bfloat16", "float32", "float64"))
 example("L2Loss", normal(3, 4))
 example("InTopK", distinct(3, 4).astype(np.float32), ints(0, 1, 3), k=2)
 example("InTopKV2", distinct(3, 4).astype(np.float32), ints(0, 1, 3), 2)
@@ -80,3 +83,24 @@ example("WALSComputePartialLhsAndRhs", normal(3, 2).astype(np.float32), np.array
 example("NearestNeighbors", normal(4, 3).astype(np.float32), normal(5, 3).astype(np.float32), np.int64(2), grad=False, dynamic=True)
 example("KmeansPlusPlusInitialization", normal(6, 2).astype(np.float32), np.int64(3), np.int64(7), np.int64(2), grad=False, dynamic=True)
 example("KMC2ChainInitialization", positive(6).astype(np.float32), np.int64(7), grad=False)
+
+
+def narrow(*shape):
+    return (normal(*shape) * 0.5).astype(np.float32)
+
+
+def lstm_inputs():
+    """State, output, weights, peepholes and bias of an LSTM of 4 units with 3 inputs, for 2 rows."""
+    return [narrow(2, 4), narrow(2, 4), narrow(7, 16), narrow(4), narrow(4), narrow(4), narrow(16)]
+
+
+for peephole in (False, True):
+    example("LSTMBlockCell", narrow(2, 3), *lstm_inputs(), use_peephole=peephole, cell_clip=0.5, grad=False)
+    example("LSTMBlockCellGrad", narrow(2, 3), *lstm_inputs(), *(narrow(2, 4) for _ in range(8)), use_peephole=peephole, grad=False)
+    for name in ("BlockLSTM", "BlockLSTMV2"):
+        example(name, np.int64(5), narrow(5, 2, 3), *lstm_inputs(), use_peephole=peephole, grad=False)
+        example(name.replace("LSTM", "LSTMGrad"), np.int64(4), narrow(5, 2, 3), *lstm_inputs(), *(narrow(5, 2, 4) for _ in range(9)),
+                use_peephole=peephole, grad=False)
+example("GRUBlockCell", narrow(2, 3), narrow(2, 4), narrow(7, 8), narrow(7, 4), narrow(8), narrow(4), grad=False)
+example("GRUBlockCellGrad", narrow(2, 3), narrow(2, 4), narrow(7, 8), narrow(7, 4), narrow(8), narrow(4), *(narrow(2, 4) for _ in range(4)),
+        grad=False)

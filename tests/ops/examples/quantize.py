@@ -51,3 +51,12 @@ example("RequantizationRange", quantized(integers(3, 4, low=-2000, high=3000), "
 example("Requantize", quantized(integers(3, 4, low=-90000, high=90000), "qint32"), np.float32(-9e4), np.float32(9e4), np.float32(-3), np.float32(2),
         out_type=tf.quint8, grad=False, types=())
 example("QuantizedRelu", quantized(octets(3, 4)), *_A, grad=False, types=())
+example("QuantizedRelu6", quantized(octets(3, 4)), np.float32(-4), np.float32(9), grad=False, types=())
+example("QuantizedReluX", quantized(octets(3, 4)), np.float32(1), *_A, grad=False, types=())
+example("QuantizedBiasAdd", quantized(octets(3, 4)), quantized(octets(4)), *_A, *_B, out_type=tf.qint32, grad=False, types=())
+for _pool in ("QuantizedMaxPool", "QuantizedAvgPool"):
+    example(_pool, quantized(octets(2, 5, 4, 3)), *_A, ksize=[1, 2, 3, 1], strides=[1, 2, 1, 1], padding="SAME", grad=False, types=())
+example("QuantizedConcat", np.int32(1), [quantized(octets(3, 4)), quantized(octets(3, 2))], [_A[0], _B[0]], [_A[1], _B[1]], grad=False, types=())
+example("QuantizedReshape", quantized(octets(3, 4)), np.int32([2, 6]), *_A, grad=False, types=())
+example("QuantizeDownAndShrinkRange", quantized(integers(3, 4, low=-2000, high=3000), "qint32"), np.float32(-9e4), np.float32(9e4),
+        out_type=tf.quint8, grad=False, types=())

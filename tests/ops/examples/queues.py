@@ -57,6 +57,8 @@ for suffix in ("", "V2"):
     example("ReaderSerializeState" + suffix, reader)
     example("ReaderRestoreState" + suffix, reader, np.array(b"\x08\x01\x10\x01\x18\x01", object))
     example("ReaderReset" + suffix, reader)
+example("LMDBReader", run=False)
+example("FakeQueue", fresh("FIFOQueueV2", component_types=[dt.string]), run=False)
 example("ReaderReadV2", fresh("IdentityReaderV2"), works())
 example("ReaderReadUpToV2", fresh("IdentityReaderV2"), works(), np.array(1, np.int64), dynamic=True)
 example("ReaderRead", fresh("IdentityReader"), fresh("FIFOQueue", component_types=[dt.string]), run=False)
@@ -171,7 +173,7 @@ def locked():
 
 
 example("MutexV2")
-example("MutexLock", fresh("MutexV2"), run=False)  # nobody would give the lock back
+example("MutexLock", fresh("MutexV2"), run=False)  # the lock would not be given back
 example("ConsumeMutexLock", locked)
 
 

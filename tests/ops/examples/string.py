@@ -1,6 +1,7 @@
 """Strings, files, and records of bytes."""
 import os
 import tempfile
+import zlib
 
 import numpy as np
 
@@ -43,10 +44,15 @@ example("ReadFile", np.array(FILE.encode(), object))
 example("WriteFile", np.array(FILE.encode(), object), np.array(b"contents", object))
 example("MatchingFiles", np.array((FILE + "*").encode(), object), dynamic=True)
 
+example("DecodeJSONExample", strings('{"features": {"feature": {"x": {"int64List": {"value": [1, 2]}}}}}', "{}"))
 example("DecodeRaw", strings("abcdabcd", "efghefgh"), out_type="int16", dynamic=True)
 example("SerializeTensor", normal(2, 3), grad=False)
 example("ParseTensor", np.array(b"\x08\x03\x12\x04\x12\x02\x08\x02\x22\x08\x01\x00\x00\x00\x02\x00\x00\x00", object), out_type="int32", dynamic=True,
         types=())
+example("DecodeCompressed", strings(zlib.compress(b"abc"), zlib.compress(b"")), compression_type="ZLIB")
+example("Fingerprint", strings("abc", "d"), np.array(b"farmhash64", object), types=())
+example("Fingerprint", ints(1, 2, 3), np.array(b"farmhash64", object), grad=False)
+example("Fingerprint", np.zeros((0, 3), np.int32), np.array(b"farmhash64", object), grad=False)
 example("DecodeCSV", strings("1.5,abc", ",d"), [np.zeros(1), strings("default")], grad=False, types=())
 
 NUMBERS = Feature(int64_list=Int64List(value=[1, 2]))
@@ -62,3 +68,8 @@ example("ParseSingleSequenceExample", np.array(SEQUENCE, object), strings("absen
         [np.array(b"steps", object)], [np.array(b"steps", object)], [NO_DEFAULT], np.array(b"name", object), context_sparse_types=["string"],
         context_dense_shapes=[[2]], feature_list_sparse_types=["int64"], feature_list_dense_types=["int64"], feature_list_dense_shapes=[[2]],
         dynamic=True, grad=False, types=())
+example("ParseSequenceExample", strings(SEQUENCE, SEQUENCE), strings("first", "second"), [NO_DEFAULT],
+        feature_list_dense_missing_assumed_empty=["absent"], context_sparse_keys=["nothing"], context_dense_keys=["numbers"],
+        feature_list_sparse_keys=["steps"], feature_list_dense_keys=["steps"], Ncontext_sparse=1, Ncontext_dense=1, Nfeature_list_sparse=1,
+        Nfeature_list_dense=1, context_sparse_types=["string"], context_dense_shapes=[[2]], feature_list_sparse_types=["int64"],
+        feature_list_dense_types=["int64"], feature_list_dense_shapes=[[2]], dynamic=True, grad=False, types=())

@@ -1,4 +1,4 @@
-"""Loop variables that nobody needs do not run."""
+"""Loop variables that are not needed do not run."""
 from __future__ import annotations
 
 import tracemalloc

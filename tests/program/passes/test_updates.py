@@ -1,4 +1,4 @@
-"""Updates stand where their gradients are made, and nobody sees a variable change earlier than the program says."""
+"""Updates stand where their gradients are made, and no node sees a variable change earlier than the program says."""
 from __future__ import annotations
 
 import numpy as np

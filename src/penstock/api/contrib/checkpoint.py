@@ -7,6 +7,8 @@ TABLE: dict[str, str] = {
     "penstock.keras.saving.trackable": "Checkpointable CheckpointableBase=Checkpointable List Mapping NoDependency UniqueNameTracker "
                                        "dot_graph_from_checkpoint list_objects object_metadata",
     "penstock.keras.saving.checkpoint": "CheckpointManager",
+    "penstock.keras.saving.states": "NumpyState PythonStateWrapper=PythonState split_dependency",
+    "penstock.variables.template": "capture_dependencies",
     "tensorboard.compat.proto.trackable_object_graph_pb2": "CheckpointableObjectGraph=TrackableObjectGraph",
 }
-publish(__name__, TABLE, missing="NumpyState PythonStateWrapper capture_dependencies split_dependency")
+publish(__name__, TABLE)

@@ -22,9 +22,9 @@ TABLE: dict[str, str] = {
     "penstock.contrib.eager.metrics:": "metrics",
     "penstock.custom_gradient": "custom_gradient",
     "penstock.keras.saving.checkpoint": "Checkpoint",
+    "penstock.keras.saving.trackable": "Checkpointable",
     "penstock.graph.tensor_spec": "TensorSpec",
     "penstock.variables.resource_variable": "Variable=ResourceVariable",
     "penstock.variables.template": "make_template",
 }
-MISSING = "Checkpointable"
-publish(__name__, TABLE, missing=MISSING)
+publish(__name__, TABLE)

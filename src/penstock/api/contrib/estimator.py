@@ -20,8 +20,9 @@ TABLE: dict[str, str] = {
     f"{HERE}.serving": "build_raw_supervised_input_receiver_fn build_supervised_input_receiver_fn_from_input_fn",
     # Canned estimators that take a head were here first.
     f"{HERE}.canned.baseline": "BaselineEstimator",
+    f"{HERE}.canned.annotations": "DNNClassifierWithLayerAnnotations DNNRegressorWithLayerAnnotations",
     f"{HERE}.canned.dnn": "DNNEstimator",
     f"{HERE}.canned.linear": "LinearEstimator",
     f"{HERE}.canned.combined": "DNNLinearCombinedEstimator",
 }
-publish(__name__, TABLE, missing="DNNClassifierWithLayerAnnotations DNNRegressorWithLayerAnnotations")
+publish(__name__, TABLE)

@@ -19,6 +19,7 @@ TABLE: dict[str, str] = {
     "penstock.contrib.graph_editor.edit": "bypass connect detach detach_control_inputs detach_control_outputs detach_inputs detach_outputs "
                                           "reroute_inputs reroute_ios reroute_outputs swap_inputs swap_ios swap_outputs",
     # Modules inside, which programs reach through: all names of them are here.
-    "penstock.api.contrib.graph_editor:": "edit select util reroute subgraph transform",
+    "penstock.api.contrib.graph_editor:": "edit util reroute subgraph transform",
+    "penstock.contrib.graph_editor.select:": "select",
 }
 publish(__name__, TABLE)

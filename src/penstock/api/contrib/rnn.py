@@ -16,6 +16,7 @@ TABLE = {
     "penstock.rnn.grid_cells": "BidirectionalGridLSTMCell GridLSTMCell TimeFreqLSTMCell",
     "penstock.rnn.fused": "FusedRNNCell FusedRNNCellAdaptor LSTMBlockFusedCell LSTMBlockWrapper TimeReversedFusedRNN",
     "penstock.rnn.attention_cell": "AttentionCellWrapper",
+    "penstock.contrib.compiler": "CompiledWrapper",
     "penstock.rnn.static": "static_rnn static_state_saving_rnn static_bidirectional_rnn",
     "penstock.rnn.stacked": "stack_bidirectional_rnn stack_bidirectional_dynamic_rnn",
     "penstock.rnn.steps": "transpose_batch_time best_effort_input_batch_size",
@@ -23,5 +24,4 @@ TABLE = {
     "penstock.api.contrib.rnn:": "python ops core_rnn rnn_cell rnn",
     "penstock.rnn.core_rnn_cell:": "core_rnn_cell",
 }
-MISSING = "CompiledWrapper"
-publish(__name__, TABLE, missing=MISSING)
+publish(__name__, TABLE)

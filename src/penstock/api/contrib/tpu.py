@@ -6,8 +6,9 @@ from penstock.api._table import publish
 HERE = "penstock.estimator.tpu"
 TABLE: dict[str, str] = {
     f"{HERE}.config": "InputPipelineConfig RunConfig TPUConfig",
+    f"{HERE}.datasets": "StreamingFilesDataset",
     f"{HERE}.spec": "TPUEstimatorSpec",
-    f"{HERE}.estimator": "ExportSavedModelApiVersion TPUEstimator",
+    f"{HERE}.estimator": "ExportSavedModelApiVersion TPUEstimator export_estimator_savedmodel",
     f"{HERE}.functions": "CrossShardOptimizer batch_parallel bfloat16_scope core cross_replica_sum get_tpu_context initialize_system "
                          "outside_compilation repeat replicate rewrite shard shutdown_system while_loop",
     # What only TPUs can do says so.
@@ -18,6 +19,6 @@ TABLE: dict[str, str] = {
     "penstock.api.contrib.tpu:": "python tpu tpu_estimator tpu_config tpu_context tpu_function tpu_optimizer bfloat16 ops tpu_ops",
 }
 MISSING = (
-    "AsyncCheckpointSaverHook StreamingFilesDataset profiler"
+    "AsyncCheckpointSaverHook profiler"
 )
 publish(__name__, TABLE, missing=MISSING)

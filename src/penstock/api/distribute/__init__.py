@@ -5,9 +5,10 @@ from penstock.api._table import publish
 
 TABLE: dict[str, str] = {
     "penstock.train.strategies": "InputContext InputReplicationMode MirroredStrategy OneDeviceStrategy ReduceOp Strategy StrategyExtended "
-                                 "get_loss_reduction get_replica_context get_strategy has_strategy in_cross_replica_context",
+                                 "experimental_set_strategy get_loss_reduction get_replica_context get_strategy has_strategy "
+                                 "in_cross_replica_context",
     "penstock.train.cross_device_ops": "CrossDeviceOps HierarchicalCopyAllReduce NcclAllReduce ReductionToOneDevice",
     "penstock.variables.replicas": "ReplicaContext",
     "penstock.distributed.server": "Server",
 }
-publish(__name__, TABLE, "experimental", missing="cluster_resolver experimental_set_strategy")
+publish(__name__, TABLE, "cluster_resolver experimental")

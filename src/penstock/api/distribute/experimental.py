@@ -4,7 +4,9 @@ from __future__ import annotations
 from penstock.api._table import publish
 
 TABLE: dict[str, str] = {
-    "penstock.train.strategies": "CentralStorageStrategy MultiWorkerMirroredStrategy ParameterServerStrategy",
+    "penstock.train.strategies": "CentralStorageStrategy",
+    "penstock.train.worker_strategies": "MultiWorkerMirroredStrategy ParameterServerStrategy",
     "penstock.train.cross_device_ops": "CollectiveCommunication",
+    "penstock.api.explained": "TPUStrategy",
 }
-publish(__name__, TABLE, missing="TPUStrategy")
+publish(__name__, TABLE)

@@ -8,6 +8,7 @@ TABLE: dict[str, str] = {
     "penstock.keras.layers.cells": "PeepholeLSTMCell",
     "penstock.keras.saving.saved_model": "export_saved_model load_from_saved_model",
     "penstock.keras.premade": "LinearModel WideDeepModel",
+    "penstock.estimator.columns.features_layer": "SequenceFeatures",
     "penstock.keras.utils.data": "terminate_keras_multiprocessing_pools",
 }
-publish(__name__, TABLE, missing="SequenceFeatures")
+publish(__name__, TABLE)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock.contrib import prelude as tf
+from penstock.contrib.distributions.distribution import FULLY_REPARAMETERIZED
 
 _INTEGERS = {"float16": tf.int16, "float32": tf.int32, "float64": tf.int64}  # {float type: the integers that tell whether it has a fraction}
 
@@ -156,3 +157,20 @@ def _checked_probs(probs: tf.Tensor, multidimensional: bool) -> tf.Tensor:
 def shapes_like(names: Sequence[str], sample_shape: Any) -> dict[str, Any]:
     """``param_shapes`` of distributions whose parameters all have the shape of a sample."""
     return dict.fromkeys(names, tf.convert_to_tensor(sample_shape, dtype=tf.int32))
+
+
+def assert_scalar_distribution(distribution: Any, dtype: tf.DType, validate_args: bool) -> list[Any]:
+    """Assertions, where it cannot be told before, that ``distribution`` is one of single numbers of type ``dtype``, without a batch."""
+    if distribution.dtype != dtype:
+        raise TypeError(f"dtype mismatch; distribution.dtype=\"{distribution.dtype.name}\" is not \"{dtype.name}\"")
+    if validate_args and distribution.reparameterization_type != FULLY_REPARAMETERIZED:
+        raise ValueError("Base distribution should be reparameterized or be a function of non-trainable variables; "
+                         f"distribution.reparameterization_type = \"{distribution.reparameterization_type}\" != \"FULLY_REPARAMETERIZED\".")
+    checks = []
+    for what, is_scalar in (("event", distribution.is_scalar_event()), ("batch", distribution.is_scalar_batch())):
+        static = tf.constant_value(is_scalar)
+        if static is not None and not static:
+            raise ValueError(f"distribution must be scalar; distribution.is_scalar_{what}=False is not True")
+        if static is None and validate_args:
+            checks.append(tf.assert_equal(is_scalar, True, message=f"distribution must be scalar; distribution.is_scalar_{what}=False is not True"))
+    return checks

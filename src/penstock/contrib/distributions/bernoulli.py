@@ -82,6 +82,14 @@ class Bernoulli(_OneEvent):
         return tf.cast(self.probs > 0.5, self.dtype)
 
 
+class BernoulliWithSigmoidProbs(Bernoulli):
+    """``BernoulliWithSigmoidProbs``: ``logits`` give the probabilities, by a sigmoid."""
+
+    def __init__(self, logits: Any = None, dtype: Any = tf.int32, validate_args: bool = False, allow_nan_stats: bool = True,
+                 name: str = "BernoulliWithSigmoidProbs") -> None:
+        super().__init__(probs=tf.sigmoid(logits), dtype=dtype, validate_args=validate_args, allow_nan_stats=allow_nan_stats, name=name)
+
+
 @RegisterKL(Bernoulli, Bernoulli)
 def _kl_bernoulli_bernoulli(a: Bernoulli, b: Bernoulli, name: str | None = None) -> tf.Tensor:
     with tf.name_scope(name, "kl_bernoulli_bernoulli", values=[a.logits, b.logits]):

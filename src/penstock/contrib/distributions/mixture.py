@@ -79,7 +79,7 @@ class Mixture(Distribution):
             deviations = [component.stddev() for component in self.components]
             weights = self._weights(tf.softmax)
             means, deviations = tf.stack(means, axis=-1), tf.stack(deviations, axis=-1)
-            weights = tf.stack(self._expanded(weights), axis=-1) * tf.ones_like(means)
+            weights = tf.stack(self._expand(weights), axis=-1) * tf.ones_like(means)
             rows = [tf.reshape(each, [-1, len(self.components)]) for each in (weights, means, deviations)]
             return tf.reshape(mixture_stddev(*rows), tf.shape(weights)[:-1])
 
@@ -108,14 +108,14 @@ class Mixture(Distribution):
         """The weight of each component, as a probability or as a logarithm."""
         return tf.unstack(softmax(self.cat.logits), num=self.num_components, axis=-1)
 
-    def _expanded(self, weights: list[tf.Tensor]) -> list[tf.Tensor]:
+    def _expand(self, weights: list[tf.Tensor]) -> list[tf.Tensor]:
         """Weights that can be multiplied with events."""
         for _ in range(self.event_shape.ndims):
             weights = [tf.expand_dims(weight, -1) for weight in weights]
         return weights
 
     def _event_weights(self) -> list[tf.Tensor]:
-        return self._expanded(self._weights(tf.softmax))
+        return self._expand(self._weights(tf.softmax))
 
     def _sample_n(self, n: Any, seed: int | None = None) -> tf.Tensor:
         return self._sample_all(n, seed) if self._use_static_graph else self._sample_needed(n, seed)

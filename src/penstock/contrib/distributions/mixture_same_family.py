@@ -87,7 +87,7 @@ class MixtureSameFamily(Distribution):
         with tf.control_dependencies(self._assertions):
             x = self.components_distribution.sample(n)
             mask = component_mask(self.mixture_distribution.sample(n), self._num_components, x.dtype)
-            return tf.reduce_sum(x * self._padded(mask), axis=-1 - self._event_ndims)
+            return tf.reduce_sum(x * self._pad(mask), axis=-1 - self._event_ndims)
 
     def _log_prob(self, x: tf.Tensor) -> tf.Tensor:
         with tf.control_dependencies(self._assertions):
@@ -101,11 +101,11 @@ class MixtureSameFamily(Distribution):
 
     def _mean(self) -> tf.Tensor:
         with tf.control_dependencies(self._assertions):
-            return tf.reduce_sum(self._padded(self.mixture_distribution.probs) * self.components_distribution.mean(), axis=-1 - self._event_ndims)
+            return tf.reduce_sum(self._pad(self.mixture_distribution.probs) * self.components_distribution.mean(), axis=-1 - self._event_ndims)
 
     def _variance(self) -> tf.Tensor:
         with tf.control_dependencies(self._assertions):
-            probs, axis = self._padded(self.mixture_distribution.probs), -1 - self._event_ndims
+            probs, axis = self._pad(self.mixture_distribution.probs), -1 - self._event_ndims
             within = tf.reduce_sum(probs * self.components_distribution.variance(), axis=axis)
             distance = tf.squared_difference(self.components_distribution.mean(), self._with_component_axis(self._mean()))
             return within + tf.reduce_sum(probs * distance, axis=axis)
@@ -114,12 +114,12 @@ class MixtureSameFamily(Distribution):
         if self.event_shape.ndims != 1:
             raise NotImplementedError("covariance is not implemented")
         with tf.control_dependencies(self._assertions):
-            probs = self._padded(self._padded(self.mixture_distribution.probs))
+            probs = self._pad(self._pad(self.mixture_distribution.probs))
             within = tf.reduce_sum(probs * self.components_distribution.covariance(), axis=-3)
             distance = self.components_distribution.mean() - self._with_component_axis(self._mean())
             return within + tf.reduce_sum(probs * (distance[..., None, :] * distance[..., None]), axis=-3)
 
-    def _padded(self, x: tf.Tensor) -> tf.Tensor:
+    def _pad(self, x: tf.Tensor) -> tf.Tensor:
         return pad_mixture_dimensions(x, self, self.mixture_distribution, self._event_shape().ndims)
 
     def _with_component_axis(self, x: tf.Tensor) -> tf.Tensor:

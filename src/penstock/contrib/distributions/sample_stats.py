@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 from penstock.contrib import prelude as tf
+from penstock.contrib.distributions.shapes import dimension_size, pad, rank_of, rotate_transpose, static_or_tensor
+from penstock.ops.signal.transforms import fft, ifft
 
 _INTERPOLATIONS = ("lower", "higher", "nearest")
 
@@ -100,3 +102,39 @@ def moving_mean_variance(value: Any, decay: Any, collections: Any = None, name: 
         variables = [tf.get_variable(label, shape=value.shape, dtype=dtype, initializer=tf.zeros_initializer(), trainable=False,
                                      collections=collections) for label in ("moving_variance", "moving_mean")]
         return assign_moving_mean_variance(variables[1], variables[0], value, decay)
+
+
+# --- correlations ----------------------------------------------------------------------------------------------------
+
+def auto_correlation(x: Any, axis: int = -1, max_lags: Any = None, center: bool = True, normalize: bool = True,
+                     name: str = "auto_correlation") -> tf.Tensor:
+    """``tf.contrib.distributions.auto_correlation``: along an axis, the mean of x[i] * conj(x[i + m]) for lags m from 0 to ``max_lags``."""
+    with tf.name_scope(name, values=[x]):
+        x = tf.convert_to_tensor(x, name="x")
+        if not x.dtype.is_complex and not x.dtype.is_floating:
+            raise TypeError(f"Argument x must have either float or complex dtype found: {x.dtype}")
+        rank = rank_of(x)
+        shift = rank - 1 - (rank + axis if axis < 0 else axis)
+        turned = rotate_transpose(x, shift)
+        if center:
+            turned -= tf.reduce_mean(turned, axis=-1, keepdims=True)
+        length = dimension_size(turned, -1)
+        products = _sums_of_products(turned, length)
+        lags = length - 1 if max_lags is None else static_or_tensor(tf.minimum(length - 1, tf.convert_to_tensor(max_lags, name="max_lags")))
+        products = products[..., :lags + 1]
+        if turned.shape.ndims is not None:
+            products.set_shape([*turned.shape.as_list()[:-1], lags + 1 if isinstance(lags, (int, np.integer)) else None])
+        means = products / tf.cast(length - tf.range(lags + 1), x.dtype)
+        if normalize:
+            means /= means[..., :1]
+        return rotate_transpose(means, -shift)
+
+
+def _sums_of_products(x: tf.Tensor, length: Any) -> tf.Tensor:
+    """The sum of x[i] * conj(x[i + m]) along the last axis, for each m: by Fourier transforms of twice the length, which is a power of two."""
+    room = tf.pow(np.float64(2.0), tf.ceil(tf.log(tf.cast(length, tf.float64) * 2) / np.log(2.0)))
+    padded = pad(x, axis=-1, back=True, count=tf.cast(room - tf.cast(length, tf.float64), tf.int32))
+    if not x.dtype.is_complex:
+        padded = tf.complex(padded, x.dtype.real_dtype.as_numpy_dtype(0.0))
+    transformed = fft(padded)
+    return tf.cast(ifft(transformed * tf.conj(transformed)), x.dtype)

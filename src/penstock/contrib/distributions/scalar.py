@@ -39,7 +39,24 @@ class ScalarDistribution(Distribution):
         return tf.concat([[n], self.batch_shape_tensor()], 0)
 
 
-class LocationScale(ScalarDistribution):
+class HasLocationAndScale:
+    """The parameters ``loc`` and ``scale``."""
+
+    _loc: tf.Tensor
+    _scale: tf.Tensor
+
+    @property
+    def loc(self) -> tf.Tensor:
+        """The location."""
+        return self._loc
+
+    @property
+    def scale(self) -> tf.Tensor:
+        """The scale."""
+        return self._scale
+
+
+class LocationScale(HasLocationAndScale, ScalarDistribution):
     """A distribution of ``loc + scale * z``, where z has a fixed one."""
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool, allow_nan_stats: bool, name: str) -> None:
@@ -54,16 +71,6 @@ class LocationScale(ScalarDistribution):
     @staticmethod
     def _param_shapes(sample_shape: Any) -> dict[str, Any]:
         return shapes_like(("loc", "scale"), sample_shape)
-
-    @property
-    def loc(self) -> tf.Tensor:
-        """The location."""
-        return self._loc
-
-    @property
-    def scale(self) -> tf.Tensor:
-        """The scale."""
-        return self._scale
 
     def _batch_parameters(self) -> tuple[tf.Tensor, ...]:
         return self.loc, self.scale

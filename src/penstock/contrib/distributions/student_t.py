@@ -8,12 +8,12 @@ import numpy as np
 from penstock.contrib import prelude as tf
 from penstock.contrib.distributions.arguments import checked, shapes_like
 from penstock.contrib.distributions.distribution import FULLY_REPARAMETERIZED
-from penstock.contrib.distributions.scalar import ScalarDistribution
+from penstock.contrib.distributions.scalar import HasLocationAndScale, ScalarDistribution
 from penstock.contrib.distributions.seeds import gen_new_seed
 
 
-class StudentT(ScalarDistribution):
-    """``tf.distributions.StudentT``: like a normal distribution, with heavier tails the smaller ``df`` is."""
+class StudentT(HasLocationAndScale, ScalarDistribution):
+    """``tf.distributions.StudentT``: like a normal distribution, with heavier tails the smaller ``df`` is. The sign of ``scale`` does not matter."""
 
     def __init__(self, df: Any, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "StudentT") -> None:
         with tf.name_scope(name, values=[df, loc, scale]) as name:
@@ -33,16 +33,6 @@ class StudentT(ScalarDistribution):
     def df(self) -> tf.Tensor:
         """The degrees of freedom."""
         return self._df
-
-    @property
-    def loc(self) -> tf.Tensor:
-        """The centre."""
-        return self._loc
-
-    @property
-    def scale(self) -> tf.Tensor:
-        """The scale; its sign does not matter."""
-        return self._scale
 
     def _batch_parameters(self) -> tuple[tf.Tensor, ...]:
         return self.df, self.loc, self.scale

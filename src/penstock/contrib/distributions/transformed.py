@@ -34,7 +34,7 @@ def _not(x: Any) -> tf.Tensor:
     return tf.logical_not(x) if known is None else tf.constant(np.logical_not(known))
 
 
-def _concatenated(*vectors: Any) -> tf.Tensor:
+def _concatenate(*vectors: Any) -> tf.Tensor:
     known = [_static(vector) for vector in vectors]
     if any(vector is None for vector in known):
         return tf.concat(vectors, 0)
@@ -138,8 +138,8 @@ class TransformedDistribution(Distribution):
     def _sample_n(self, n: Any, seed: int | None = None, **distribution_kwargs: Any) -> tf.Tensor:
         before = pick_vector(self._needs_rotation, self._empty, [n])
         behind = pick_vector(self._needs_rotation, [n], self._empty)
-        shape = _concatenated(before, self._override_batch_shape, self._override_event_shape, behind)
-        return self._rotated(self.distribution.sample(sample_shape=shape, seed=seed, **distribution_kwargs))
+        shape = _concatenate(before, self._override_batch_shape, self._override_event_shape, behind)
+        return self._rotate(self.distribution.sample(sample_shape=shape, seed=seed, **distribution_kwargs))
 
     def _call_sample_n(self, sample_shape: Any, seed: int | None, name: str, bijector_kwargs: dict[str, Any] | None = None,
                        distribution_kwargs: dict[str, Any] | None = None) -> tf.Tensor:
@@ -163,7 +163,7 @@ class TransformedDistribution(Distribution):
         branches, event_ndims = self._branches(y, bijector_kwargs)
         results = []
         for x, ildj in branches:
-            result = self.distribution.log_prob(self._rotated(x, right=True), **(distribution_kwargs or {}))
+            result = self.distribution.log_prob(self._rotate(x, right=True), **(distribution_kwargs or {}))
             if self._is_maybe_event_override:
                 result = tf.reduce_sum(result, self._reduce_event_indices)
             results.append(self._with_batch_shape(result + tf.cast(ildj, result.dtype), y, event_ndims))
@@ -173,7 +173,7 @@ class TransformedDistribution(Distribution):
         branches, event_ndims = self._branches(y, bijector_kwargs)
         results = []
         for x, ildj in branches:
-            result = self.distribution.prob(self._rotated(x, right=True), **(distribution_kwargs or {}))
+            result = self.distribution.prob(self._rotate(x, right=True), **(distribution_kwargs or {}))
             if self._is_maybe_event_override:
                 result = tf.reduce_prod(result, self._reduce_event_indices)
             results.append(self._with_batch_shape(result * tf.exp(tf.cast(ildj, result.dtype)), y, event_ndims))
@@ -232,14 +232,14 @@ class TransformedDistribution(Distribution):
         entropy.set_shape(self.batch_shape)
         return entropy
 
-    def _rotated(self, x: tf.Tensor, right: bool = False) -> tf.Tensor:
+    def _rotate(self, x: tf.Tensor, right: bool = False) -> tf.Tensor:
         """``x`` with the axes of samples before those of the batch, or, to the ``right``, with those of events before all others."""
         known = tf.constant_value(self._needs_rotation)
         if known is not None and not known:
             return x
         ndims = tf.rank(x)
         n = ndims - self._rotate_ndims if right else self._rotate_ndims
-        return tf.transpose(x, _concatenated(tf.range(n, ndims), tf.range(0, n)))
+        return tf.transpose(x, _concatenate(tf.range(n, ndims), tf.range(0, n)))
 
     def _event_ndims(self) -> Any:
         if self.event_shape.ndims is not None:

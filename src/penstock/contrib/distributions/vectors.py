@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.contrib import prelude as tf
-from penstock.contrib.distributions.arguments import checked
+from penstock.contrib.distributions.arguments import assert_scalar_distribution, checked
 from penstock.contrib.distributions.bijectors.affine import Affine
 from penstock.contrib.distributions.bijectors.combined import Chain
 from penstock.contrib.distributions.bijectors.elementwise import AffineScalar
@@ -85,7 +85,7 @@ class VectorLaplaceDiag(_ScaledVector):
 
 # --- sinh and arcsinh ------------------------------------------------------------------------------------------------
 
-def _skewed(skewness: Any, tailweight: Any, dtype: Any) -> tuple[tf.Tensor, tf.Tensor, SinhArcsinhBijector, tf.Tensor]:
+def _skewness_parts(skewness: Any, tailweight: Any, dtype: Any) -> tuple[tf.Tensor, tf.Tensor, SinhArcsinhBijector, tf.Tensor]:
     """(skewness, tailweight, the bijector, the factor by which 2 stays 2 if there is no skewness)."""
     is_skewed = skewness is not None
     skewness = tf.convert_to_tensor(0.0 if skewness is None else skewness, dtype=dtype, name="skewness")
@@ -99,16 +99,7 @@ def _standard(distribution: Distribution | None, dtype: Any, validate_args: bool
     """(the distribution of z, checks that it is one of numbers)."""
     if distribution is None:
         return Normal(loc=tf.zeros([], dtype=dtype), scale=tf.ones([], dtype=dtype), allow_nan_stats=allow_nan_stats), []
-    if distribution.dtype != dtype:
-        raise TypeError(f"dtype mismatch; distribution.dtype=\"{distribution.dtype.name}\" is not \"{dtype.name}\"")
-    checks = []
-    for what, is_scalar in (("event", distribution.is_scalar_event()), ("batch", distribution.is_scalar_batch())):
-        static = tf.constant_value(is_scalar)
-        if static is not None and not static:
-            raise ValueError(f"distribution must be scalar; distribution.is_scalar_{what}()=False is not True")
-        if static is None and validate_args:
-            checks.append(tf.assert_equal(is_scalar, True, message=f"distribution must be scalar; distribution.is_scalar_{what}() is False"))
-    return distribution, checks
+    return distribution, assert_scalar_distribution(distribution, dtype, validate_args)
 
 
 class SinhArcsinh(TransformedDistribution):
@@ -119,7 +110,7 @@ class SinhArcsinh(TransformedDistribution):
         with tf.name_scope(name, values=[loc, scale, skewness, tailweight]) as name:
             loc = tf.convert_to_tensor(loc, name="loc")
             self.scale = tf.convert_to_tensor(scale, name="scale", dtype=loc.dtype)
-            self.skewness, self.tailweight, bijector, factor = _skewed(skewness, tailweight, loc.dtype)
+            self.skewness, self.tailweight, bijector, factor = _skewness_parts(skewness, tailweight, loc.dtype)
             standard, checks = _standard(distribution, loc.dtype, validate_args, allow_nan_stats)
             self.loc = checked(loc, *checks) if checks else loc
             affine = AffineScalar(shift=self.loc, scale=self.scale * factor, validate_args=validate_args)
@@ -140,7 +131,7 @@ class VectorSinhArcsinhDiag(TransformedDistribution):
             diagonal = self.scale.diag_part()
             standard, checks = _standard(distribution, diagonal.dtype, validate_args, allow_nan_stats)
             diagonal = checked(diagonal, *checks) if checks else diagonal
-            self.skewness, self.tailweight, bijector, factor = _skewed(skewness, tailweight, diagonal.dtype)
+            self.skewness, self.tailweight, bijector, factor = _skewness_parts(skewness, tailweight, diagonal.dtype)
             affine = Affine(shift=self.loc, scale_diag=diagonal * factor, validate_args=validate_args)
             super().__init__(distribution=standard, bijector=Chain([affine, bijector]), batch_shape=batch_shape, event_shape=event_shape,
                              validate_args=validate_args, name=name)

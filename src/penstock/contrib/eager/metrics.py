@@ -95,7 +95,8 @@ class Metric:
         if self._built:
             raise RuntimeError("Can't call add_variable() except in build().")
         collections = [GraphKeys.GLOBAL_VARIABLES if self._global else GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES]
-        make = functools.partial(initializer or Zeros(), [] if shape is None else shape, dtypes.as_dtype(dtype))
+        initial = initializer() if isinstance(initializer, type) else initializer or Zeros()
+        make = functools.partial(initial, [] if shape is None else shape, dtypes.as_dtype(dtype))
         variable = ResourceVariable(make, trainable=False, collections=collections, name=name, dtype=dtype, validate_shape=True)
         self._vars.append(variable)
         self._first.append(make)

@@ -37,10 +37,10 @@ class Network(Layer):
         return layer
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        with variable_creator_scope(self._restored) if self._pending else nullcontext():
+        with variable_creator_scope(self._restore) if self._pending else nullcontext():
             return super().__call__(inputs, *args, **kwargs)
 
-    def _restored(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
+    def _restore(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
         """Makes a variable, with its value from a checkpoint if there is one for it."""
         variable = next_creator(**kwargs)
         for checkpoint, map_func in self._pending:
@@ -81,29 +81,29 @@ class Network(Layer):
             raise ValueError(f"No such layer: {name}")
         return layer_of_name
 
-    def _gathered(self, kind: str) -> list[Any]:
+    def _gather(self, kind: str) -> list[Any]:
         return list({id(item): item for layer in self._tracked for item in getattr(layer, kind)}.values())
 
     @property
     def trainable_weights(self) -> list[Any]:
         """The variables of the layers that are trained; none if ``trainable`` is off."""
-        return self._gathered("trainable_weights") if self.trainable else []
+        return self._gather("trainable_weights") if self.trainable else []
 
     @property
     def non_trainable_weights(self) -> list[Any]:
         """The other variables of the layers."""
-        others = self._gathered("non_trainable_weights")
-        return others if self.trainable else [*self._gathered("trainable_weights"), *others]
+        others = self._gather("non_trainable_weights")
+        return others if self.trainable else [*self._gather("trainable_weights"), *others]
 
     @property
     def weights(self) -> list[Any]:
         """All variables of the layers."""
-        return self._gathered("weights")
+        return self._gather("weights")
 
     @property
     def losses(self) -> list[Any]:
         """The losses of the layers."""
-        return self._gathered("losses")
+        return self._gather("losses")
 
 
 class Sequential(Network):

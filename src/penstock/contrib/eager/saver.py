@@ -9,7 +9,6 @@ from typing import Any
 from penstock.checkpoint.versions import open_checkpoint
 from penstock.graph.graph import default_graph
 from penstock.train.saver import Saver as NamedSaver
-from penstock.variables.creators import variable_creator_scope
 
 
 class Saver:
@@ -39,11 +38,13 @@ def restore_variables_on_create(save_path: Any, map_func: Callable[[str], str] |
         raise RuntimeError("Currently, restore_variables_on_create can only be used with eager execution enabled.")
     checkpoint = open_checkpoint(os.fspath(save_path))
 
-    def create(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
-        variable = next_creator(**kwargs)
+    def restore(variable: Any) -> None:
         name = variable.name.rpartition(":")[0]
         variable.assign(checkpoint.read(name if map_func is None else map_func(name)))
-        return variable
 
-    with variable_creator_scope(create):
+    graph: Any = default_graph()
+    graph.on_new_variable.append(restore)
+    try:
         yield
+    finally:
+        graph.on_new_variable.remove(restore)

@@ -144,7 +144,7 @@ class _Beginning:
             left = self._add_by_chains() if isinstance(self._initial, str) and self._initial == KMC2_INIT else self._add()
             return tf.cond(tf.equal(left, 0), lambda: _as_op(tf.assign(self._initialized, True)), tf.no_op)
 
-    def _assigned(self, centers: Any) -> Any:
+    def _count_left(self, centers: Any) -> Any:
         """How many are left when these are the clusters."""
         assigned = tf.assign(self._clusters, centers, validate_shape=False)
         if self._moved is not self._clusters:
@@ -155,7 +155,7 @@ class _Beginning:
         new = self._choose()
         if self._kmeans._is_cosine:
             new = l2_normalize(new, dim=1)
-        return self._assigned(tf.cond(tf.equal(self._chosen, 0), lambda: new, lambda: tf.concat([self._clusters, new], 0)))
+        return self._count_left(tf.cond(tf.equal(self._chosen, 0), lambda: new, lambda: tf.concat([self._clusters, new], 0)))
 
     def _choose(self) -> Any:
         if not isinstance(self._initial, str):
@@ -191,7 +191,7 @@ class _Beginning:
 
         def body(number: Any, _: Any) -> tuple[Any, Any]:
             centers = tf.cond(tf.equal(self._chosen, 0), lambda: unit(tf.reshape(points[0], [1, -1])), lambda: end_of_chain(number))
-            return number + 1, self._assigned(centers)
+            return number + 1, self._count_left(centers)
 
         return tf.while_loop(lambda number, _: tf.less(number, wanted), body, [0, 0])[1]
 

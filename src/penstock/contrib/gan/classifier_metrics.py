@@ -79,13 +79,17 @@ def _square_root(symmetric: tf.Tensor) -> tf.Tensor:
     return tf.matmul(tf.matmul(left, tf.diag(roots)), right, transpose_b=True)
 
 
+def trace_of_root(one: tf.Tensor, other: tf.Tensor) -> tf.Tensor:
+    """The trace of the root of the product of two covariances, by a product that is symmetric and has the same one."""
+    root = _square_root(one)
+    return trace(_square_root(tf.matmul(root, tf.matmul(other, root))))
+
+
 def frechet_classifier_distance_from_activations(real_activations: Any, generated_activations: Any) -> tf.Tensor:
     """``frechet_classifier_distance_from_activations``: between the normal distributions of both sets of activations."""
     real, generated = _exact(real_activations, generated_activations)
     one, other = _covariance(real), _covariance(generated)
-    root = _square_root(one)
-    shared = trace(_square_root(tf.matmul(root, tf.matmul(other, root))))
-    distance = trace(one + other) - 2.0 * shared + _mean_distance(real, generated)
+    distance = trace(one + other) - 2.0 * trace_of_root(one, other) + _mean_distance(real, generated)
     return tf.cast(distance, real_activations.dtype)
 
 

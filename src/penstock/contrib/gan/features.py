@@ -211,7 +211,7 @@ class VBN:
             self._beta = parameter("beta", beta_initializer, beta_regularizer) if center else 0
             self._gamma = parameter("gamma", gamma_initializer, gamma_regularizer) if scale else 1
 
-    def _normalized(self, inputs: Any, mean: Any, variance: Any, shape: list[Any]) -> tf.Tensor:
+    def _normalize(self, inputs: Any, mean: Any, variance: Any, shape: list[Any]) -> tf.Tensor:
         def reshaped(value: Any, extents: list[Any]) -> Any:
             return tf.reshape(value, extents) if self._is_reshaped else value
 
@@ -221,7 +221,7 @@ class VBN:
     def reference_batch_normalization(self) -> tf.Tensor:
         """The reference batch, normalized with its own statistics."""
         with tf.name_scope(self._scope.name):
-            return self._normalized(self._reference_batch, self._mean, self._variance, self._parameter_shape)
+            return self._normalize(self._reference_batch, self._mean, self._variance, self._parameter_shape)
 
     def __call__(self, inputs: Any) -> tf.Tensor:
         """``inputs``, normalized."""
@@ -234,4 +234,4 @@ class VBN:
                              for own, reference in zip(_statistics(inputs, self._example_axes), (self._mean, self._squares)))
             shape = list(self._parameter_shape)
             shape[self._batch_axis] = _batch_size(inputs, self._batch_axis)
-            return self._normalized(inputs, mean, squares - tf.square(mean), shape)
+            return self._normalize(inputs, mean, squares - tf.square(mean), shape)

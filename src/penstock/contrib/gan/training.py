@@ -34,7 +34,7 @@ def _is_used(weight: Any) -> bool:
     return weight is not None and (isinstance(weight, tf.Tensor) or weight > 0)
 
 
-def _pooled(model: Any, tensor_pool_fn: Callable[..., Any]) -> Any:
+def _pool(model: Any, tensor_pool_fn: Callable[..., Any]) -> Any:
     """The model with generated data of earlier steps in the place of some of today's."""
     if isinstance(model, InfoGANModel):
         inputs, generated, structured = tensor_pool_fn((model.generator_inputs, model.generated_data, model.structured_generator_inputs))
@@ -68,7 +68,7 @@ def gan_loss(model: Any, generator_loss_fn: Callable[..., Any] = model_losses.wa
     if (_is_used(generator_weight) or _is_used(discriminator_weight)) and not isinstance(model, ACGANModel):
         raise ValueError("When `aux_cond_generator_weight` or `aux_cond_discriminator_weight` is provided, `model` must be an `ACGANModel`. "
                          f"Instead, was {type(model)}.")
-    pooled = _pooled(model, tensor_pool_fn) if tensor_pool_fn else model
+    pooled = _pool(model, tensor_pool_fn) if tensor_pool_fn else model
     generator_loss = generator_loss_fn(model, add_summaries=add_summaries)
     discriminator_loss = discriminator_loss_fn(pooled, add_summaries=add_summaries)
     if _is_used(gradient_weight):

@@ -9,12 +9,12 @@ from penstock.graph.node import Operation, Tensor
 
 def reroute_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = None) -> int:
     """``reroute_ts``: what used a tensor of ``ts1`` uses that of ``ts0`` from now on; how many inputs were moved."""
-    return sum(_moved(old, new, users) for new, old, _, users in _pairs(ts0, ts1, can_modify, cannot_modify))
+    return sum(_move(old, new, users) for new, old, _, users in _pairs(ts0, ts1, can_modify, cannot_modify))
 
 
 def swap_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = None) -> int:
     """``swap_ts``: what used a tensor of ``ts0`` uses that of ``ts1`` from now on, and the other way round."""
-    return sum(_moved(second, first, second_users) + _moved(first, second, first_users)
+    return sum(_move(second, first, second_users) + _move(first, second, first_users)
                for first, second, first_users, second_users in _pairs(ts0, ts1, can_modify, cannot_modify))
 
 
@@ -41,7 +41,7 @@ def _pairs(ts0: Any, ts1: Any, can_modify: Any, cannot_modify: Any) -> list[tupl
     return [(one, other, users(one), users(other)) for one, other in zip(first, second) if one is not other]
 
 
-def _moved(old: Tensor, new: Tensor, users: Users) -> int:
+def _move(old: Tensor, new: Tensor, users: Users) -> int:
     for op, index in users:
         op._update_input(index, new)
     return len(users)

@@ -32,18 +32,20 @@ def make_regex(obj: Any) -> re.Pattern[str]:
     return re.compile(obj) if isinstance(obj, str) else obj
 
 
-def _inputs(ops: list[Operation]) -> list[Tensor]:
-    return joined(*(op.inputs for op in ops))
+def get_input_ts(ops: Any) -> list[Tensor]:
+    """The inputs of operations, each once."""
+    return joined(*(op.inputs for op in make_list_of_op(ops)))
 
 
-def _outputs(ops: list[Operation]) -> list[Tensor]:
-    return [tensor for op in ops for tensor in op.outputs]
+def get_output_ts(ops: Any) -> list[Tensor]:
+    """The outputs of operations."""
+    return [tensor for op in make_list_of_op(ops) for tensor in op.outputs]
 
 
 def filter_ts(ops: Any, positive_filter: Any) -> list[Tensor]:
     """``filter_ts``: the inputs and outputs of operations for which a function is true; ``True`` means all."""
     ops = make_list_of_op(ops)
-    tensors = joined(_inputs(ops), _outputs(ops))
+    tensors = joined(get_input_ts(ops), get_output_ts(ops))
     return tensors if positive_filter is True else [tensor for tensor in tensors if positive_filter(tensor)]
 
 
@@ -137,7 +139,7 @@ def get_ops_ios(ops: Any, control_inputs: Any = False, control_outputs: Any = No
 def compute_boundary_ts(ops: Any) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
     """``compute_boundary_ts``: (inputs from outside, outputs that are used outside or by none, tensors inside) of a set of operations."""
     ops = make_list_of_op(ops)
-    inputs, outputs, members = _inputs(ops), _outputs(ops), set(ops)
+    inputs, outputs, members = get_input_ts(ops), get_output_ts(ops), set(ops)
     made = set(outputs)
     inside = [tensor for tensor in inputs if tensor in made]
     only_inside = {tensor for tensor in inside if set(tensor.consumers()) <= members}
@@ -227,3 +229,6 @@ def get_walks_union_ops(forward_seed_ops: Any, backward_seed_ops: Any, forward_i
     """``get_walks_union_ops``: what depends on the first seeds, and what the second ones depend on."""
     return joined(*_both_walks(forward_seed_ops, backward_seed_ops, forward_inclusive, backward_inclusive, within_ops, within_ops_fn,
                                control_inputs, control_outputs, control_ios))
+
+
+_get_input_ts, _get_output_ts = get_input_ts, get_output_ts  # as TensorFlow names them, and libraries call them

@@ -1,4 +1,4 @@
-"""Colours of pictures, changed in YIQ space: ``tensorflow.contrib.image.python.ops.distort_image_ops``."""
+"""Colours of images, changed in YIQ space: ``tensorflow.contrib.image.python.ops.distort_image_ops``."""
 from __future__ import annotations
 
 from typing import Any

@@ -124,29 +124,29 @@ def transform(images: Any, transforms: Any, interpolation: str = "NEAREST", outp
         transforms = transforms[None] if transforms.shape.ndims == 1 else transforms
         if interpolation.upper() not in _FILLED:
             raise ValueError(f"interpolation must be one of {sorted(_FILLED)}: it is {interpolation!r}")
-        return back(_transformed(batch, transforms, size, interpolation.upper()))
+        return back(_transform(batch, transforms, size, interpolation.upper()))
 
 
-def _transformed(batch: tf.Tensor, transforms: tf.Tensor, size: tf.Tensor, interpolation: str) -> tf.Tensor:
+def _transform(batch: tf.Tensor, transforms: tf.Tensor, size: tf.Tensor, interpolation: str) -> tf.Tensor:
     """The images; their gradient is the inverse transform, as in TensorFlow, which is not quite that of the sampling."""
     @tf.custom_gradient
     def differentiable(images: tf.Tensor) -> tuple[tf.Tensor, Callable[[tf.Tensor], tf.Tensor]]:
         def gradient(dy: tf.Tensor) -> tf.Tensor:
             inverse = matrices_to_flat_transforms(tf.matrix_inverse(flat_transforms_to_matrices(transforms)))
-            return _sampled(dy, inverse, tf.shape(images)[1:3], interpolation)
+            return _sample(dy, inverse, tf.shape(images)[1:3], interpolation)
 
-        return _sampled(images, transforms, size, interpolation), gradient
+        return _sample(images, transforms, size, interpolation), gradient
 
-    result = differentiable(batch) if batch.dtype.is_floating else _sampled(batch, transforms, size, interpolation)
+    result = differentiable(batch) if batch.dtype.is_floating else _sample(batch, transforms, size, interpolation)
     height, width = tf.constant_value_as_shape(size).with_rank(2).as_list()
     result.set_shape([batch.shape[0], height, width, batch.shape[3]])
     return result
 
 
-def _sampled(images: tf.Tensor, transforms: tf.Tensor, size: tf.Tensor, interpolation: str) -> tf.Tensor:
+def _sample(images: tf.Tensor, transforms: tf.Tensor, size: tf.Tensor, interpolation: str) -> tf.Tensor:
     x, y, exists = _sources(transforms, size)
     if interpolation == "NEAREST":
-        return _read(images, _rounded(x), _rounded(y), exists)
+        return _read(images, _round(x), _round(y), exists)
     left, top = tf.floor(x), tf.floor(y)
     rows = []
     for row in (top, top + 1):
@@ -165,7 +165,7 @@ def _sources(transforms: tf.Tensor, size: tf.Tensor) -> tuple[tf.Tensor, tf.Tens
     return (a0 * x + a1 * y + a2) / scale, (b0 * x + b1 * y + b2) / scale, exists
 
 
-def _rounded(x: tf.Tensor) -> tf.Tensor:
+def _round(x: tf.Tensor) -> tf.Tensor:
     """The nearest whole number; halves go away from 0."""
     return tf.sign(x) * tf.floor(tf.abs(x) + 0.5)
 

@@ -123,9 +123,9 @@ def sparse_image_warp(image: Any, source_control_point_locations: Any, dest_cont
         grid = np.stack(np.meshgrid(np.arange(float(height)), np.arange(float(width)), indexing="ij"), -1).reshape(-1, 2)
         if num_boundary_points > 0:
             border = _border(height, width, num_boundary_points - 1)
-            target = tf.concat([target, _repeated(border, batch, target.dtype)], 1)
-            flows = tf.concat([flows, _repeated(np.zeros_like(border), batch, flows.dtype)], 1)
-        flat = interpolate_spline(target, flows, _repeated(grid, batch, image.dtype), interpolation_order, regularization_weight)
+            target = tf.concat([target, _repeat(border, batch, target.dtype)], 1)
+            flows = tf.concat([flows, _repeat(np.zeros_like(border), batch, flows.dtype)], 1)
+        flat = interpolate_spline(target, flows, _repeat(grid, batch, image.dtype), interpolation_order, regularization_weight)
         flow = tf.reshape(flat, [batch, height, width, 2])
         return dense_image_warp(image, flow), flow
 
@@ -137,5 +137,5 @@ def _border(height: int, width: int, inner: int) -> np.ndarray:
     return np.stack([ys[outside], xs[outside]], axis=-1)
 
 
-def _repeated(points: np.ndarray, batch: int, dtype: Any) -> tf.Tensor:
+def _repeat(points: np.ndarray, batch: int, dtype: Any) -> tf.Tensor:
     return tf.constant(np.tile(points[None], (batch, 1, 1)), dtype)

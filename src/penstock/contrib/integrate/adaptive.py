@@ -42,7 +42,7 @@ class _History(NamedTuple):
     ratios: Any
 
 
-def _weighted(scale: tf.Tensor, weights: Sequence[float], values: Sequence[tf.Tensor]) -> tf.Tensor:
+def _weight(scale: tf.Tensor, weights: Sequence[float], values: Sequence[tf.Tensor]) -> tf.Tensor:
     return tf.add_n([scale * weight * value for weight, value in zip(weights, values) if weight != 0])
 
 
@@ -50,15 +50,15 @@ def _step(func: Derivative, y0: tf.Tensor, f0: tf.Tensor, t0: tf.Tensor, dt: tf.
     """(value, derivative, error, all stages) after one step."""
     size, stages, y1 = tf.cast(dt, y0.dtype), [f0], y0
     for alpha, weights in zip(_ALPHA, _BETA):
-        y1 = y0 + _weighted(size, weights, stages)
+        y1 = y0 + _weight(size, weights, stages)
         stages.append(func(y1, t0 + alpha * dt))
-    return y1, stages[-1], _weighted(size, _ERROR, stages), stages
+    return y1, stages[-1], _weight(size, _ERROR, stages), stages
 
 
 def _polynomial(y0: tf.Tensor, y1: tf.Tensor, stages: list[Any], dt: tf.Tensor) -> list[tf.Tensor]:
     """The polynomial of a step."""
     dt = tf.cast(dt, y0.dtype)
-    return interp_fit(y0, y1, y0 + _weighted(dt, _MIDDLE, stages), stages[0], stages[-1], dt)
+    return interp_fit(y0, y1, y0 + _weight(dt, _MIDDLE, stages), stages[0], stages[-1], dt)
 
 
 def interp_fit(y0: Any, y1: Any, middle: Any, f0: Any, f1: Any, dt: Any) -> list[Any]:

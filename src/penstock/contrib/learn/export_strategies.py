@@ -43,7 +43,7 @@ def make_export_strategy(serving_input_fn: Callable[[], Any], default_output_alt
     def export_fn(estimator: Any, export_dir_base: Any, checkpoint_path: str | None = None, strip_default_attrs: bool | None = False) -> Any:
         base = os.fsdecode(export_dir_base)
         options = {"assets_extra": assets_extra, "as_text": as_text, "checkpoint_path": checkpoint_path,
-                   "strip_default_attrs": bool(strip_default_attrs)}
+                   **({"strip_default_attrs": True} if strip_default_attrs else {})}  # estimators of before TensorFlow 1.6 do not know it
         if not isinstance(estimator, CoreEstimator):
             options["default_output_alternative_key"] = default_output_alternative_key
         elif default_output_alternative_key is not None:

@@ -13,7 +13,7 @@ class ModeKeys:
 
     @classmethod
     def validate(cls, key: str) -> None:
-        """ValueError for what is no mode."""
+        """ValueError unless it is a mode."""
         if key not in (cls.TRAIN, cls.EVAL, cls.INFER):
             raise ValueError(f"Invalid mode {key}.")
 

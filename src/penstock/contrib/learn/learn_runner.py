@@ -32,7 +32,7 @@ def run(experiment_fn: Callable[..., Experiment], output_dir: str | None = None,
             raise ValueError("Must specify an output directory")
         if hparams is not None:
             raise ValueError("Must set `hparams` as None for `experiment_fn` with `output_dir`.")
-        experiment = _checked(experiment_fn(output_dir=output_dir))
+        experiment = _check(experiment_fn(output_dir=output_dir))
     return _call_schedule(experiment, schedule or _default_schedule(run_config or experiment.estimator.config))
 
 
@@ -42,7 +42,7 @@ def tune(experiment_fn: Callable[..., Experiment], tuner: Any) -> None:
         tuner.run_experiment(_checked_experiment_fn(experiment_fn, require_hparams=True))
 
 
-def _checked(experiment: Any) -> Experiment:
+def _check(experiment: Any) -> Experiment:
     if not isinstance(experiment, Experiment):
         raise TypeError(f"Experiment builder did not return an Experiment instance, got {type(experiment)} instead.")
     return experiment
@@ -60,7 +60,7 @@ def _checked_experiment_fn(experiment_fn: Callable[..., Experiment], require_hpa
         if require_hparams and hparams is None:
             raise ValueError("`hparams` cannot be `None`.")
         expected = run_config.uid()
-        experiment = _checked(experiment_fn(run_config, hparams))
+        experiment = _check(experiment_fn(run_config, hparams))
         config = experiment.estimator.config
         if not hasattr(config, "uid"):
             raise RuntimeError("Pass `run_config` argument of the `experiment_fn` to the Estimator in Experiment. It is likely a different "

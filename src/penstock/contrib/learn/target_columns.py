@@ -63,17 +63,17 @@ class TargetColumn:
         """The weights of the examples; None if they have none."""
         return tf.reshape(tf.cast(features[self.weight_column_name], tf.float32), [-1]) if self.weight_column_name else None
 
-    def _weighted(self, logits: Any, target: Any, features: dict[str, Any]) -> tuple[Any, Any]:
+    def _weighted_losses(self, logits: Any, target: Any, features: dict[str, Any]) -> tuple[Any, Any]:
         losses, weights = self._loss_fn(logits, target), self.get_weight_tensor(features)
         return (losses if weights is None else tf.reshape(losses, [-1]) * weights), weights
 
     def training_loss(self, logits: Any, target: Any, features: dict[str, Any], name: str = "training_loss") -> Any:
         """The mean of the weighted losses."""
-        return tf.reduce_mean(self._weighted(logits, target, features)[0], name=name)
+        return tf.reduce_mean(self._weighted_losses(logits, target, features)[0], name=name)
 
     def loss(self, logits: Any, target: Any, features: dict[str, Any]) -> Any:
         """The weighted mean of the losses."""
-        losses, weights = self._weighted(logits, target, features)
+        losses, weights = self._weighted_losses(logits, target, features)
         return tf.reduce_mean(losses, name="loss") if weights is None else tf.div(tf.reduce_sum(losses), tf.reduce_sum(weights), name="loss")
 
     def get_eval_ops(self, features: dict[str, Any], logits: Any, labels: Any, metrics: dict[Any, Metric] | None = None) -> dict[str, Any]:

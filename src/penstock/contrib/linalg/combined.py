@@ -10,7 +10,7 @@ from penstock.contrib.linalg.linear_operator import LinearOperator
 from penstock.contrib.linalg.linear_operator import adjoint as adjoint_of
 
 
-def _checked(operators: Any) -> list[LinearOperator]:
+def _check(operators: Any) -> list[LinearOperator]:
     operators = list(operators)
     if not operators:
         raise ValueError(f"Expected a non-empty list of operators. Found: {operators}")
@@ -25,7 +25,7 @@ class _Several(LinearOperator):
 
     def __init__(self, operators: Any, joined: str, is_non_singular: bool | None, is_self_adjoint: bool | None, is_positive_definite: bool | None,
                  is_square: bool | None, name: str | None) -> None:
-        self._operators = _checked(operators)
+        self._operators = _check(operators)
         if all(operator.is_non_singular for operator in self._operators):
             if is_non_singular is False:
                 raise ValueError("The operators are all non-singular, and so is this one, but the hint says otherwise.")
@@ -47,7 +47,7 @@ class _Several(LinearOperator):
     def _batch_tensor(self) -> tf.Tensor:
         return reduce(tf.broadcast_dynamic_shape, (operator.batch_shape_tensor() for operator in self.operators))
 
-    def _combined(self, extents: list[Any], fold: Callable[[Any], Any]) -> Any:
+    def _combine(self, extents: list[Any], fold: Callable[[Any], Any]) -> Any:
         known = [tf.dimension_value(extent) for extent in extents]
         return None if None in known else fold(known)
 
@@ -110,8 +110,8 @@ class LinearOperatorBlockDiag(_Several):
         super().__init__(operators, "_ds_", is_non_singular, is_self_adjoint, is_positive_definite, is_square, name)
 
     def _shape(self) -> tf.TensorShape:
-        rows = self._combined([operator.range_dimension for operator in self.operators], sum)
-        columns = self._combined([operator.domain_dimension for operator in self.operators], sum)
+        rows = self._combine([operator.range_dimension for operator in self.operators], sum)
+        columns = self._combine([operator.domain_dimension for operator in self.operators], sum)
         return self._batch().concatenate([rows, columns])
 
     def _shape_tensor(self) -> tf.Tensor:

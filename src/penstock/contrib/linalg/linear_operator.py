@@ -183,11 +183,14 @@ class LinearOperator:
     def _operand(self, x: Any, name: str, own_axis: int, axis: int) -> tf.Tensor:
         """``x`` as a tensor, checked to fit."""
         x = tf.convert_to_tensor(x, name=name)
-        if x.dtype.base_dtype != self.dtype:
-            raise TypeError(f"Expected argument to have dtype {self.dtype}.  Found: {x.dtype} in tensor {x}")
+        self._check_input_dtype(x)
         if self.shape.ndims is not None and x.shape.ndims is not None:
             self.shape.dims[own_axis].assert_is_compatible_with(x.shape.dims[axis])
         return x
+
+    def _check_input_dtype(self, arg: tf.Tensor) -> None:  # subclasses in libraries call it by this name
+        if arg.dtype.base_dtype != self.dtype:
+            raise TypeError(f"Expected argument to have dtype {self.dtype}.  Found: {arg.dtype} in tensor {arg}")
 
     def _demand_square(self, what: str) -> None:
         if self.is_square is False:

@@ -46,19 +46,19 @@ class LinearOperatorDiag(LinearOperator):
         return tf.concat((shape, [rows]), 0)
 
     def _matmul(self, x: tf.Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> tf.Tensor:
-        diagonal = self._conjugated(adjoint)
+        diagonal = self._conjugate(adjoint)
         x = adjoint_of(x) if adjoint_arg else x
         return tf.expand_dims(diagonal, -1) * x
 
     def _matvec(self, x: tf.Tensor, adjoint: bool = False) -> tf.Tensor:
-        return self._conjugated(adjoint) * x
+        return self._conjugate(adjoint) * x
 
     def _solve(self, rhs: tf.Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> tf.Tensor:
-        diagonal = self._conjugated(adjoint)
+        diagonal = self._conjugate(adjoint)
         rhs = adjoint_of(rhs) if adjoint_arg else rhs
         return rhs * tf.expand_dims(1.0 / diagonal, -1)
 
-    def _conjugated(self, adjoint: bool) -> tf.Tensor:
+    def _conjugate(self, adjoint: bool) -> tf.Tensor:
         return tf.conj(self._diag) if adjoint else self._diag
 
     def _determinant(self) -> tf.Tensor:
@@ -91,7 +91,7 @@ class LinearOperatorDiag(LinearOperator):
                                       is_positive_definite=self.is_positive_definite, is_square=True)
 
 
-def _batched(matrix: tf.Tensor, rhs: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+def _broadcast_batches(matrix: tf.Tensor, rhs: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Two (batches of) matrices with one batch shape."""
     with tf.name_scope("broadcast_matrix_batch_dims", values=[matrix, rhs]):
         static = tf.broadcast_static_shape(matrix.shape[:-2], rhs.shape[:-2])
@@ -132,7 +132,7 @@ class LinearOperatorLowerTriangular(LinearOperator):
         rhs = adjoint_of(rhs) if adjoint_arg else rhs
         matrix = self._tril()
         with tf.name_scope("MatrixTriangularSolve", values=[matrix, rhs]):
-            matrix, rhs = _batched(matrix, rhs)
+            matrix, rhs = _broadcast_batches(matrix, rhs)
             return tf.matrix_triangular_solve(matrix, rhs, lower=True, adjoint=adjoint)
 
     def _determinant(self) -> tf.Tensor:
@@ -183,6 +183,6 @@ def solve_dense(matrix: tf.Tensor, rhs: tf.Tensor, cholesky: bool, adjoint: bool
     if cholesky:
         factor = tf.cholesky(matrix)
         with tf.name_scope("CholeskySolveWithBroadcast", values=[factor, rhs]):
-            return tf.cholesky_solve(*_batched(factor, rhs))
+            return tf.cholesky_solve(*_broadcast_batches(factor, rhs))
     with tf.name_scope("MatrixSolveWithBroadcast", values=[matrix, rhs]):
-        return tf.matrix_solve(*_batched(matrix, rhs), adjoint=adjoint)
+        return tf.matrix_solve(*_broadcast_batches(matrix, rhs), adjoint=adjoint)

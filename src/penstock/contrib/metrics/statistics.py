@@ -127,7 +127,7 @@ def auc_using_histogram(boolean_labels: Any, scores: Any, score_range: Any, nbin
     with tf.variable_scope(name, "auc_using_histogram", [boolean_labels, scores, score_range]):
         scores, boolean_labels = tf.remove_squeezable_dimensions(scores, boolean_labels)
         score_range = tf.convert_to_tensor(score_range, name="score_range")
-        labels, scores = _checked(boolean_labels, scores, check_shape)
+        labels, scores = _check(boolean_labels, scores, check_shape)
         with tf.variable_scope(None, "make_auc_histograms", [labels, scores, nbins]):
             seen = [tf.histogram_fixed_width(tf.boolean_mask(scores, mask), score_range, nbins=nbins, dtype=tf.int64, name=each)
                     for each, mask in (("hist_true", labels), ("hist_false", tf.logical_not(labels)))]
@@ -138,7 +138,7 @@ def auc_using_histogram(boolean_labels: Any, scores: Any, score_range: Any, nbin
         return _area(*totals, nbins), update
 
 
-def _checked(labels: Any, scores: Any, check_shape: bool) -> tuple[tf.Tensor, tf.Tensor]:
+def _check(labels: Any, scores: Any, check_shape: bool) -> tuple[tf.Tensor, tf.Tensor]:
     with tf.name_scope("_check_labels_and_scores", values=[labels, scores]):
         labels, scores = tf.convert_to_tensor(labels, name="boolean_labels"), tf.convert_to_tensor(scores, name="scores")
         if labels.dtype != tf.bool_:

@@ -18,7 +18,7 @@ def _at(value: Any, step: tf.Tensor) -> Any:
     return value(step) if callable(value) else value
 
 
-def _decayed(slot: Any, decay: Any, decay_now: Any, addend: tf.Tensor) -> tf.Tensor:
+def _decay(slot: Any, decay: Any, decay_now: Any, addend: tf.Tensor) -> tf.Tensor:
     """decay * slot + addend, which the slot becomes; without decay to 0 it need not be kept."""
     if decay == 0.0:
         return addend
@@ -74,7 +74,7 @@ class ShampooOptimizer(Optimizer):
     def _apply_gradient(self, grad: tf.Tensor, var: Any, indices: tf.Tensor | None) -> Any:
         step = self._global_step + 1
         if indices is None:
-            direction = _decayed(self.get_slot(var, "gbar"), self._gbar_decay, _at(self._gbar_decay, step), _at(self._gbar_weight, step) * grad)
+            direction = _decay(self.get_slot(var, "gbar"), self._gbar_decay, _at(self._gbar_decay, step), _at(self._gbar_weight, step) * grad)
         else:
             if self._gbar_decay != 0.0:
                 logging.warning("Not applying momentum for variable: %s", var.name)
@@ -98,7 +98,7 @@ class ShampooOptimizer(Optimizer):
 
         def updated() -> tf.Tensor:
             outer = tensordot(grad, grad, axes=(others, others), name=f"grad_outer_{axis}")
-            return _decayed(slot, self._mat_gbar_decay, _at(self._mat_gbar_decay, step), _at(self._mat_gbar_weight, step) * interval * outer)
+            return _decay(slot, self._mat_gbar_decay, _at(self._mat_gbar_decay, step), _at(self._mat_gbar_weight, step) * interval * outer)
 
         matrix = tf.cond(tf.mod(step, interval) < 1, updated, lambda: tf.convert_to_tensor(slot)) / float(size)
         if not self._keeps_roots():
@@ -129,7 +129,7 @@ class ShampooOptimizer(Optimizer):
                                  f"not {self._mat_gbar_decay}")
             sums = tf.gather(tf.scatter_add(slot, indices, squares), indices)
         else:
-            sums = _decayed(slot, self._mat_gbar_decay, _at(self._mat_gbar_decay, step), squares)
+            sums = _decay(slot, self._mat_gbar_decay, _at(self._mat_gbar_decay, step), squares)
         return tf.where(tf.greater(sums, 0), tf.pow(sums, exponent), tf.zeros_like(sums))
 
 
@@ -179,14 +179,14 @@ class GGTOptimizer(Optimizer):
             step = tf.convert_to_tensor(tf.assign_add(counter, tf.ones([], dtype)))
             mean = tf.convert_to_tensor(tf.assign(moment, beta1 * moment + (1 - beta1) * flat.read_value()))
             rows = tf.convert_to_tensor(tf.scatter_update(buffer, tf.mod(tf.cast(step - 1, tf.int32), self._window), mean))
-        move = self._preconditioned(rows / tf.sqrt(tf.minimum(step, tf.cast(self._window, dtype))), tf.expand_dims(mean, -1), eps, svd_eps, sigma_eps)
+        move = self._precondition(rows / tf.sqrt(tf.minimum(step, tf.cast(self._window, dtype))), tf.expand_dims(mean, -1), eps, svd_eps, sigma_eps)
         moves = []
         for var in self._updated:
             start, end = self._spans[var.name]
             moves.append(tf.assign_sub(var, lr * tf.reshape(move[start:end], var.shape)))
         return tf.group(*update_ops, *moves, name=name_scope)
 
-    def _preconditioned(self, rows: tf.Tensor, mean: tf.Tensor, eps: tf.Tensor, svd_eps: tf.Tensor, sigma_eps: tf.Tensor) -> tf.Tensor:
+    def _precondition(self, rows: tf.Tensor, mean: tf.Tensor, eps: tf.Tensor, svd_eps: tf.Tensor, sigma_eps: tf.Tensor) -> tf.Tensor:
         """The mean times (sigma_eps + sqrt(G G^T))^-1, as far as the rows of G span it, and what is left, scaled by the smallest of them."""
         gram = tf.matmul(rows, rows, transpose_b=True) + tf.eye(self._window, dtype=rows.dtype) * svd_eps
         sigma, basis, _ = svd(gram)

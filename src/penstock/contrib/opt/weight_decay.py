@@ -1,4 +1,4 @@
-"""Weight decay that is no part of the loss: weights shrink by a share of themselves before each update (Loshchilov and Hutter 2017)."""
+"""Weight decay outside of the loss: weights shrink by a share of themselves before each update (Loshchilov and Hutter 2017)."""
 from __future__ import annotations
 
 from typing import Any

@@ -5,13 +5,11 @@ standard deviation keeps the values that batch normalisation would give (Krishna
 """
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 from penstock.contrib import prelude as tf
 from penstock.contrib.quantize.fake_quant import quantization_step
 from penstock.contrib.quantize.matching import anything, either, named, op, reroute, search
-from penstock.errors import UnimplementedError
 from penstock.graph.node import Operation
 from penstock.ops.array.space import batch_to_space_nd
 from penstock.ops.nn.normalization import moments
@@ -22,7 +20,9 @@ _OUTPUT = either(op("Identity", either(_BATCHED, _LAYER)), _LAYER, _BATCHED)
 _NORM = op("FusedBatchNorm|FusedBatchNormV3", either(op("Reshape", _OUTPUT, anything), _OUTPUT), named("gamma"), named("beta"), named("mean"),
            named("variance"), name="norm")
 _FOLDED = either(op("Reshape", _NORM, anything, name="reshape"), _NORM)
-_UNFUSED = re.compile(r"^(.*)BatchNorm/batchnorm")
+_DEVIATION = op("Rsqrt", op("Add|AddV2", named("variance"), named("epsilon")))
+_PLAIN = op("Add|AddV2", op("Mul", _OUTPUT, either(op("Mul", _DEVIATION, named("gamma")), _DEVIATION)),
+            op("Sub", named("beta"), op("Mul", named("mean"), anything)), name="norm")
 
 
 class _Moving(NamedTuple):
@@ -32,11 +32,19 @@ class _Moving(NamedTuple):
     decay: Any
 
 
+class _Norm(NamedTuple):
+    """What a batch norm computes with. ``moving`` are the averages that it keeps of mean and variance; None if those are not the batch's."""
+
+    gamma: Any  # None: 1
+    beta: tf.Tensor
+    mean: tf.Tensor
+    variance: tf.Tensor
+    epsilon: Any
+    moving: tuple[_Moving, _Moving] | None
+
+
 def fold_batch_norms(graph: Any, freeze_delay: int | None) -> None:
     """Folds all batch norms that stand right behind a layer."""
-    for node in graph.get_operations():
-        if _UNFUSED.match(node.name) and not node.name.startswith("gradients/"):
-            raise UnimplementedError(None, node, f"{node.name}: only fused batch norms can be folded (fused=True, images of 4 dimensions)")
     folded: set[Operation] = set()
     for match in search(graph, _FOLDED):
         layer, norm = match["layer"], match["norm"]
@@ -44,23 +52,41 @@ def fold_batch_norms(graph: Any, freeze_delay: int | None) -> None:
         if layer in folded or not output.consumers() or (layer.type == "MatMul" and "reshape" not in match):
             continue
         folded.add(layer)
-        _fold(graph, match, output, freeze_delay)
+        _fold(graph, match, _fused_norm(match), output, freeze_delay)
+    for match in search(graph, _PLAIN):
+        layer, output = match["layer"], match["norm"].outputs[0]
+        if layer not in folded and output.consumers():
+            folded.add(layer)
+            _fold(graph, match, _unfused_norm(match), output, freeze_delay)
 
 
-def _fold(graph: Any, match: dict[str, Any], output: tf.Tensor, freeze_delay: int | None) -> None:
-    layer, norm = match["layer"], match["norm"]
-    scope, separator, _ = layer.name.rpartition("/")
-    epsilon, trains = norm.get_attr("epsilon"), norm.get_attr("is_training")
-    mean, variance, correction = match["mean"], match["variance"], None
-    if trains:
+def _fused_norm(match: dict[str, Any]) -> _Norm:
+    norm, moving = match["norm"], None
+    mean, variance = match["mean"], match["variance"]
+    if norm.get_attr("is_training"):
+        moving = _moving(norm, norm.outputs[1]), _moving(norm, norm.outputs[2])
         # Of the values themselves: statistics of a fused norm have no gradient.
         mean, variance = moments(norm.inputs[0], [0, 1, 2] if norm.get_attr("data_format") == b"NHWC" else [0, 2, 3])
+    return _Norm(match["gamma"], match["beta"], mean, variance, norm.get_attr("epsilon"), moving)
+
+
+def _unfused_norm(match: dict[str, Any]) -> _Norm:
+    norm, mean, variance = match["norm"], match["mean"], match["variance"]
+    of_batch = mean.op.type in ("Squeeze", "Mean")
+    moving = (_moving(norm, mean), _moving(norm, variance)) if of_batch else None
+    return _Norm(match.get("gamma"), match["beta"], mean, variance, match["epsilon"], moving)
+
+
+def _fold(graph: Any, match: dict[str, Any], norm: _Norm, output: tf.Tensor, freeze_delay: int | None) -> None:
+    layer, correction = match["layer"], None
+    scope, separator, _ = layer.name.rpartition("/")
     with graph.name_scope(scope + separator):
         with graph.name_scope(f"{scope}{separator}BatchNorm_Fold/"):
-            scale = match["gamma"] * tf.rsqrt(variance + epsilon)
-            bias = tf.subtract(match["beta"], mean * scale, name="bias")
-            if trains:
-                correction = _corrections(norm, match["gamma"], mean, variance, epsilon, freeze_delay)
+            deviation = tf.rsqrt(norm.variance + norm.epsilon)
+            scale = deviation if norm.gamma is None else norm.gamma * deviation
+            bias = tf.subtract(norm.beta, norm.mean * scale, name="bias")
+            if norm.moving is not None:
+                correction = _corrections(norm, norm.moving, freeze_delay)
         weights, shape = match["weights"], match["weights"].shape.as_list()
 
         def per_weight(factor: tf.Tensor, name: str) -> tf.Tensor:
@@ -76,10 +102,10 @@ def _fold(graph: Any, match: dict[str, Any], output: tf.Tensor, freeze_delay: in
             raise ValueError(f"Folding batch norms failed, {output.name} had no outputs.")
 
 
-def _moving(norm: Operation, index: int) -> _Moving:
-    """The moving average of an output of a norm: average - (average - output) * decay."""
-    for difference in norm.outputs[index].consumers():
-        if difference.type == "Sub" and difference.inputs[1] is norm.outputs[index]:
+def _moving(norm: Operation, statistic: tf.Tensor) -> _Moving:
+    """The moving average that a norm keeps of a statistic: average - (average - statistic) * decay."""
+    for difference in statistic.consumers():
+        if difference.type == "Sub" and difference.inputs[1] is statistic:
             for product in difference.outputs[0].consumers():
                 if product.type == "Mul" and product.inputs[0] is difference.outputs[0]:
                     return _Moving(difference.inputs[0], product.inputs[1])
@@ -87,21 +113,21 @@ def _moving(norm: Operation, index: int) -> _Moving:
                      "for evaluation")
 
 
-def _corrections(norm: Operation, gamma: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor, epsilon: float,
-                 freeze_delay: int | None) -> tuple[Any, Any, Any]:
+def _corrections(norm: _Norm, moving: tuple[_Moving, _Moving], freeze_delay: int | None) -> tuple[Any, Any, Any]:
     """(factor of the weights, factor of the layer's result, what is added to it)."""
-    moving_mean, moving_variance = _moving(norm, 1), _moving(norm, 2)
+    moving_mean, moving_variance = moving
     with tf.name_scope("batch_norm_correction"):
-        moving_scale, batch_scale = tf.rsqrt(moving_variance.average + epsilon), tf.rsqrt(variance + epsilon)
+        moving_scale, batch_scale = tf.rsqrt(moving_variance.average + norm.epsilon), tf.rsqrt(norm.variance + norm.epsilon)
         scale = tf.identity(tf.truediv(moving_scale, batch_scale, name="scale_compute"), name="correction_scale")
         inverse = tf.reciprocal(scale, name="reciprocal_compute")
-        offset = tf.multiply(gamma, mean * batch_scale - moving_mean.average * moving_scale, name="offset_compute")
+        gamma = tf.ones_like(batch_scale) if norm.gamma is None else norm.gamma
+        offset = tf.multiply(gamma, norm.mean * batch_scale - moving_mean.average * moving_scale, name="offset_compute")
         if freeze_delay is None:
             return scale, inverse, tf.zeros(offset.shape)
         frozen = tf.greater_equal(quantization_step(), freeze_delay, name="use_moving_average")
-        for name, moving in (("freeze_moving_mean", moving_mean), ("freeze_moving_var", moving_variance)):
-            users = moving.decay.consumers()
-            reroute(tf.where(frozen, tf.zeros_like(moving.decay), moving.decay, name=name), moving.decay, users)
+        for name, each in (("freeze_moving_mean", moving_mean), ("freeze_moving_var", moving_variance)):
+            users = each.decay.consumers()
+            reroute(tf.where(frozen, tf.zeros_like(each.decay), each.decay, name=name), each.decay, users)
         return (scale, tf.cond(frozen, lambda: tf.ones(scale.shape), lambda: inverse, name="correction_recip"),
                 tf.cond(frozen, lambda: offset, lambda: tf.zeros(offset.shape), name="correction_offset"))
 

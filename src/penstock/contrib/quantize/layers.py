@@ -64,18 +64,18 @@ def quantize_layers(graph: Any, options: Options) -> None:
 
 def _layer_matches(graph: Any) -> list[Match]:
     """Each layer once, with the most that can be said of what follows it."""
-    found: dict[Operation, Match] = {}
+    matches: dict[Operation, Match] = {}
     for match in search(graph, _AFTER):
-        found.setdefault(match["layer"], match)
+        matches.setdefault(match["layer"], match)
     for match in search(graph, _ACTIVATION):
-        if match["layer"] not in found and not _feeds_batch_norm(match["activation"]):
-            found[match["layer"]] = match
+        if match["layer"] not in matches and not _feeds_batch_norm(match["activation"]):
+            matches[match["layer"]] = match
     for match in search(graph, either(_BIAS, _FOLDED)):
-        found.setdefault(match["layer"], {"layer": match["layer"], "weights": match["weights"], "activation": match["bias"]})
+        matches.setdefault(match["layer"], {"layer": match["layer"], "weights": match["weights"], "activation": match["bias"]})
     for match in search(graph, _SEPARABLE):
         weights = match["weights"] if match["weights"].type != "Mul" else None
-        found.setdefault(match["layer"], {"layer": match["layer"], "weights": weights, "activation": match["layer"]})
-    return list(found.values())
+        matches.setdefault(match["layer"], {"layer": match["layer"], "weights": weights, "activation": match["layer"]})
+    return list(matches.values())
 
 
 def _feeds_batch_norm(activation: Operation) -> bool:

@@ -96,7 +96,7 @@ class RandomForestGraphs:
                 if self.params.bagged_features:
                     _refuse_sparse(sparse, "Feature bagging")
                     data = self._bag_features(tree, data)
-                steps.append(self.trees[tree].training_graph(data, tree_labels, seed, data_spec=self._bagged(spec), sparse_features=sparse,
+                steps.append(self.trees[tree].training_graph(data, tree_labels, seed, data_spec=self._bagged_spec(spec), sparse_features=sparse,
                                                              **tree_kwargs))
         return tf.group(*steps, name="train")
 
@@ -110,7 +110,7 @@ class RandomForestGraphs:
                 if self.params.bagged_features:
                     _refuse_sparse(sparse, "Feature bagging")
                     data = self._bag_features(tree, data)
-                predicted, path = self.trees[tree].inference_graph(data, self._bagged(spec), sparse_features=sparse, **inference_args)
+                predicted, path = self.trees[tree].inference_graph(data, self._bagged_spec(spec), sparse_features=sparse, **inference_args)
                 predictions.append(predicted)
                 paths.append(path)
         with self._on_tree(0):
@@ -119,7 +119,7 @@ class RandomForestGraphs:
             squares = tf.div(tf.reduce_sum(together * together, 1), self.params.num_trees)
             return mean, tf.stack(paths, axis=1), tf.maximum(0.0, squares - mean * mean)
 
-    def _bagged(self, spec: Any) -> Any:
+    def _bagged_spec(self, spec: Any) -> Any:
         """The description of what a tree gets: with bagged features, so many columns of the one there was."""
         if self.params.bagged_features:
             spec.dense_features_size = self.params.bagged_num_features

@@ -27,5 +27,5 @@ class FeedingQueueRunner(QueueRunner):
         return lambda: sess.run(enqueue_op, feed_dict=feed())
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """Not possible: functions of Python are no part of a graph."""
+        """Not possible: a graph cannot hold functions of Python."""
         raise NotImplementedError(f"{type(self).__name__} does not support serialization to proto.")

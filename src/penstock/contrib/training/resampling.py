@@ -51,7 +51,7 @@ def stratified_sample(tensors: Any, labels: Any, target_probs: Any, batch_size: 
             initial = _estimated_shares(labels, target.shape.num_elements())
         else:
             initial = tf.convert_to_tensor(init_probs, dtype=tf.float32)
-        given, labels, (initial, target) = _verified(given, labels, [initial, target])
+        given, labels, (initial, target) = _verify_inputs(given, labels, [initial, target])
         accept = _acceptance(initial, target)
         *values, label = _one_by_one([*given, labels], threads_per_queue, queue_capacity)
         keep = tf.random_uniform([]) < tf.gather(accept, label)
@@ -66,7 +66,7 @@ def _estimated_shares(labels: tf.Tensor, classes: int, smoothing: int = 10) -> t
     return tf.cast(tf.truediv(seen, tf.reduce_sum(seen)), tf.float32)
 
 
-def _verified(tensors: list[Any], labels: tf.Tensor, shares: list[tf.Tensor]) -> tuple[list[Any], tf.Tensor, list[tf.Tensor]]:
+def _verify_inputs(tensors: list[Any], labels: tf.Tensor, shares: list[tf.Tensor]) -> tuple[list[Any], tf.Tensor, list[tf.Tensor]]:
     """All of them, behind checks: shares add up to 1, labels are classes, and there is a label for each example."""
     checked = []
     for each in shares:

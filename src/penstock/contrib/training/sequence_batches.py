@@ -33,7 +33,7 @@ def batch_sequences_with_states(input_key: Any, input_sequences: Any, input_cont
     with tf.name_scope(name, "batch_sequences_with_states", given):
         sequences, context = dict(input_sequences), dict(input_context)
         if pad:
-            length, sequences = _padded(sequences, num_unroll)
+            length, sequences = _pad(sequences, num_unroll)
             input_length = length if input_length is None else input_length
         else:
             sequences = {key: _whole_segments(key, value, num_unroll) for key, value in sequences.items()}
@@ -69,7 +69,7 @@ def _sparse_tensor(value: Any) -> tf.SparseTensor:
     return value if isinstance(value, tf.SparseTensor) else tf.SparseTensor.from_value(value)
 
 
-def _padded(sequences: Any, num_unroll: Any) -> tuple[Any, dict[str, Any]]:
+def _pad(sequences: Any, num_unroll: Any) -> tuple[Any, dict[str, Any]]:
     """(length, the sequences with as many steps as whole segments have)."""
     if not isinstance(num_unroll, numbers.Integral):
         raise ValueError(f"Unsupported num_unroll expected int, got: {num_unroll}")

@@ -210,9 +210,12 @@ def _named_tensors(tensors: Any, kind: str) -> dict[str, tf.Tensor]:
     return {key: tf.convert_to_tensor(tensors[key], name=f"{kind}_{key}") for key in sorted(tensors)}
 
 
+def _rank_message(tensor: tf.Tensor, rank: tf.Tensor) -> tf.Tensor:
+    return string_join([f"Rank of tensor {tensor.name} should be: ", as_string(rank), ", shape received:"])
+
+
 def _with_rank_0(tensor: tf.Tensor) -> tf.Tensor:
-    message = f"Rank check failed for {tensor.name}: the rank must be 0, shape received:"
-    with tf.control_dependencies([tf.Assert(tf.equal(0, tf.rank(tensor)), [message, tf.shape(tensor)])]):
+    with tf.control_dependencies([tf.Assert(tf.equal(0, tf.rank(tensor)), [_rank_message(tensor, tf.constant(0)), tf.shape(tensor)])]):
         checked = tf.identity(tensor, name="rank_checked")
     try:
         checked.set_shape(checked.shape.with_rank(0))
@@ -223,25 +226,31 @@ def _with_rank_0(tensor: tf.Tensor) -> tf.Tensor:
 
 def _multiple_of(value: tf.Tensor, factor: int) -> tf.Tensor:
     right = tf.logical_and(tf.equal(tf.mod(value, factor), 0), tf.not_equal(value, 0))
-    message = f"Tensor {value.name} should be a multiple of num_unroll ({factor}) and not 0, but it is:"
-    with tf.control_dependencies([tf.Assert(right, [message, value, "Consider setting pad=True."])]):
+    message = string_join([f"Tensor {value.name} should be a multiple of: {factor}, but saw value: ", as_string(value),
+                           ". Consider setting pad=True."])
+    with tf.control_dependencies([tf.Assert(right, [message])]):
         return tf.identity(value, name="multiple_of_checked")
 
 
 def _with_length(tensor: tf.Tensor, length: tf.Tensor, key: str) -> tf.Tensor:
-    message = f"Dimension 0 of sequence {key} should be the length of the others,"
-    with tf.control_dependencies([tf.Assert(tf.equal(length, tf.shape(tensor)[0]), [message, length, "but its shape is", tf.shape(tensor)])]):
+    own = tf.shape(tensor)[0]
+    message = string_join([f"Dimension 0 of tensor labeled sorted_sequences_{key} should be: ", as_string(length),
+                           ", shape received: ", as_string(own)])
+    with tf.control_dependencies([tf.Assert(tf.equal(length, own), [message])]):
         return tf.identity(tensor, name=f"dims_checked_sorted_sequences_{key}")
 
 
 def _with_shape_of(value: tf.Tensor, other: tf.Tensor) -> tf.Tensor:
     """The value, whose shape must be that of the other; what is known of the shape beforehand is checked at once."""
+    ranks = value.shape.ndims, other.shape.ndims
+    if None not in ranks and ranks[0] != ranks[1]:
+        raise ValueError(f"Rank check failed for {value.name}: Shape {value.shape} must have rank {ranks[1]}")
     try:
         merged = value.shape.merge_with(other.shape)
     except ValueError as error:
         raise ValueError(f"Shape check failed for {value.name}: {error}") from None
     same_rank = tf.equal(tf.rank(value), tf.rank(other))
-    with tf.control_dependencies([tf.Assert(same_rank, [f"Rank of {value.name} should be that of", tf.shape(other), "not of", tf.shape(value)])]):
+    with tf.control_dependencies([tf.Assert(same_rank, [_rank_message(value, tf.rank(other)), tf.shape(value)])]):
         value = tf.identity(value)
     same = tf.reduce_all(tf.equal(tf.shape(other), tf.shape(value)))
     with tf.control_dependencies([tf.Assert(same, [f"Shape of {value.name} should be", tf.shape(other), "and is", tf.shape(value)])]):

@@ -65,12 +65,12 @@ def multiply_gradients(grads_and_vars: Gradients, gradient_multipliers: dict[Any
         if key in gradient_multipliers:
             if gradient is None:
                 raise ValueError("Requested multiple of `None` gradient.")
-            gradient = _multiplied(gradient, gradient_multipliers[key])
+            gradient = _multiply(gradient, gradient_multipliers[key])
         results.append((gradient, variable))
     return results
 
 
-def _multiplied(gradient: Any, factor: Any) -> Any:
+def _multiply(gradient: Any, factor: Any) -> Any:
     return _map_gradient(gradient, lambda values: values * tf.convert_to_tensor(factor, dtype=gradient.dtype))
 
 

@@ -9,7 +9,7 @@ from penstock.debug.profile.code import by_line
 from penstock.debug.profile.entries import Entry
 from penstock.debug.profile.options import ProfileOptionBuilder
 from penstock.debug.profile.report import duration
-from penstock.debug.profile.tree import by_scope, by_type, shown
+from penstock.debug.profile.tree import by_scope, by_type, visible_tree
 from penstock.errors import InvalidArgumentError
 from penstock.graph.graph import Graph
 
@@ -35,9 +35,9 @@ def expensive_operations(step: ProfiledStep) -> Iterator[str]:
     if not root.total["micros"]:
         return
     yield _top("operation type", root.children, root)
-    scopes = shown(by_scope(step.entries()), options)
+    scopes = visible_tree(by_scope(step.entries()), options)
     yield _top("graph node", scopes.children, scopes)
-    lines = shown(by_line(step.entries(), step.graph, options), options, lines=True)
+    lines = visible_tree(by_line(step.entries(), step.graph, options), options, lines=True)
     yield _top("line", _innermost(lines), lines)
 
 

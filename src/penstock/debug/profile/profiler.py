@@ -22,7 +22,7 @@ from penstock.debug.profile.log import profile_proto
 from penstock.debug.profile.options import ProfileOptionBuilder
 from penstock.debug.profile.pprof import write_pprof
 from penstock.debug.profile.report import SELECTABLE, report_tree, report_types
-from penstock.debug.profile.tree import by_inputs, by_scope, by_type, shown
+from penstock.debug.profile.tree import by_inputs, by_scope, by_type, visible_tree
 from penstock.debug.timeline import Timeline
 from penstock.errors import InvalidArgumentError, UnimplementedError
 from penstock.graph.graph import Graph, default_graph
@@ -33,17 +33,17 @@ Made = tuple[Any, str]  # a profile as a proto and as text
 
 
 def _code(by_name: Entries, graph: Graph, options: Options) -> Made:
-    root = shown(by_line(by_name, graph, options), options, lines=True)
+    root = visible_tree(by_line(by_name, graph, options), options, lines=True)
     return protos.multi_node(root), report_tree(root, options)
 
 
 def _graph(by_name: Entries, graph: Graph, options: Options) -> Made:
-    root = shown(by_inputs(by_name, graph), options, only_accounted=True)
+    root = visible_tree(by_inputs(by_name, graph), options, only_accounted=True)
     return protos.graph_node(root), report_tree(root, options)
 
 
 def _scope(by_name: Entries, graph: Graph, options: Options) -> Made:
-    root = shown(by_scope(by_name), options)
+    root = visible_tree(by_scope(by_name), options)
     return protos.graph_node(root), report_tree(root, options)
 
 

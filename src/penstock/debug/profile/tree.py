@@ -73,7 +73,7 @@ def by_type(by_name: dict[str, Entry], options: dict[str, Any]) -> Entry:
     return root
 
 
-def shown(top: list[Entry], options: dict[str, Any], lines: bool = False, only_accounted: bool = False) -> Entry:
+def visible_tree(top: list[Entry], options: dict[str, Any], lines: bool = False, only_accounted: bool = False) -> Entry:
     """A root with what is shown of a tree. The limits of ``lines`` of a program are about totals, those of operations about their own figures."""
     root = Entry(ROOT, children=top)
     _account(root, options)

@@ -195,6 +195,8 @@ class Analyzer:
         try:
             frames = self._dump.node_traceback(name)
         except KeyError:  # a node of the runtime, such as that of a feed
+            return [*lines, "(Node unavailable in the loaded Python graph)"]
+        except LookupError:  # a dump that is looked at offline
             return [*lines, "(Unavailable because no Python graph has been loaded)"]
         for number, (path, line, function, text) in enumerate(frames):
             lines += [f"{number}: {path}", f"  Line:     {line}", f"  Function: {function}", f'  Text:     "{text}"', ""]

@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib import metadata
 from typing import Any, NoReturn
 
 from penstock.debug.tfdbg import screen
@@ -75,10 +76,13 @@ class CommandLine:
         self._introduction = introduction or []
         self.config = {"graph_recursion_depth": 20, "mouse_mode": True}
         self.add("help", "h", "Print this help.", self._help).add_argument("command", nargs="?", help="the command to tell of")
+        self.add("version", "ver", "Print the versions of Penstock and of what it is made of.", lambda parsed: _versions())
         config = self.add("config", "cfg", "Show or set how the command line behaves.", self._config)
         config.add_argument("action", choices=("set", "show"), nargs="?", default="show")
         config.add_argument("property_name", nargs="?")
         config.add_argument("property_value", nargs="?")
+        mouse = self.add("mouse", "m", "Show or set whether the mouse scrolls and clicks here, or is the terminal's.", self._mouse)
+        mouse.add_argument("mode", choices=("on", "off"), nargs="?", type=str.lower)
 
     def add(self, name: str, alias: str, description: str, handler: Handler, completions: Callable[[], Iterable[str]] = tuple) -> Parser:
         """A new command; the arguments are added to what is returned."""
@@ -100,10 +104,7 @@ class CommandLine:
             return [f'ERROR: Invalid command prefix "{words[0]}"']
         path = words[-1] if len(words) > 2 and words[-2] == ">" else ""
         lines = self._answer(command, words[0], words[1:-2] if path else words[1:])
-        if path:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write("\n".join(lines) + "\n")
-        return lines
+        return lines + _write(path, lines) if path else lines
 
     def _find(self, word: str) -> _Command | None:
         return self._commands.get(word) or next((each for each in self._commands.values() if each.alias == word), None)
@@ -142,6 +143,11 @@ class CommandLine:
             self.config[parsed.property_name] = value.lower() in ("true", "1", "on", "yes") if is_switch else int(value)
         return ["Command-line configuration:", "", *(f"  {name}: {value}" for name, value in self.config.items())]
 
+    def _mouse(self, parsed: argparse.Namespace) -> list[str]:
+        if parsed.mode is not None:
+            self.config["mouse_mode"] = parsed.mode == "on"
+        return [f"Mouse mode: {'on' if self.config['mouse_mode'] else 'off'}"]
+
     # --- the terminal ------------------------------------------------------------------------------------------------
 
     def converse(self, title: str, first: str) -> Any:
@@ -175,6 +181,21 @@ class CommandLine:
         command = self._find(words[0]) if words and line[len(words[0]):len(words[0]) + 1].isspace() else None
         choices = sorted(self._commands) if command is None else sorted(command.completions())
         return [choice for choice in choices if choice.startswith(text)]
+
+
+def _write(path: str, lines: list[str]) -> list[str]:
+    """Writes what a command tells to a file; the lines that say why, if that is not possible."""
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+    except OSError as error:
+        return [f"ERROR: {path} was not written: {error.strerror}"]
+    return []
+
+
+def _versions() -> list[str]:
+    names = ("numpy", "llvmlite", "tensorboard", "protobuf")
+    return [f"Penstock version: {metadata.version('penstock')}", *(f"  {name}: {metadata.version(name)}" for name in names)]
 
 
 def _prepare_readline(complete: Callable[[str, int], str | None]) -> None:

@@ -6,6 +6,7 @@ The nodes are those that ran, from the graphs of the devices. The graph that the
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections import defaultdict, namedtuple
@@ -16,18 +17,45 @@ import numpy as np
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 
+from penstock.execute.probe import is_bad
+from penstock.graph import dtypes
 from penstock.graph.tensor_proto import proto_to_array
-from penstock.session.watches import CORE, DEVICE, GRAPH
+from penstock.session.probing import inner_operations
+from penstock.session.watches import CORE, DEVICE, GRAPH, device_folder
 
-_METADATA = "_tfdbg_"
-_FETCHES, _FEEDS = "_tfdbg_fetches_info_", "_tfdbg_feed_keys_info_"
+# What names of files in a dump begin with, as TensorFlow calls it.
+METADATA_FILE_PREFIX, CORE_METADATA_TAG, GRAPH_FILE_TAG, DEVICE_TAG, HASH_TAG = "_tfdbg_", "core_metadata_", "graph_", "device_", "hash"
+FETCHES_INFO_FILE_TAG, FEED_KEYS_INFO_FILE_TAG = "fetches_info_", "feed_keys_info_"
 _COPY = re.compile(r"__copy_(.+)_(\d+)")  # how TensorFlow's debugger renames the inputs of a node that it watches
+_NO_VALUES = (dtypes.resource.as_datatype_enum, dtypes.variant.as_datatype_enum)
 CoreMetadata = namedtuple("CoreMetadata", "global_step session_run_index executor_step_index input_names output_names target_nodes")
 
 
+class InconvertibleTensorProto:
+    """What a dump has of a tensor that has no value: one of a variable that was not initialized."""
+
+    def __init__(self, tensor_proto: Any, initialized: bool = True) -> None:
+        self._tensor_proto, self._initialized = tensor_proto, initialized
+
+    @property
+    def initialized(self) -> bool:
+        """Had it a value?"""
+        return self._initialized
+
+    def __str__(self) -> str:
+        return str(self._tensor_proto) if self._initialized else f"Uninitialized tensor:\n{self._tensor_proto}"
+
+
+class WatchKeyDoesNotExistInDebugDumpDirError(ValueError):
+    """``get_tensors("nothing", 0, "DebugIdentity")``: nothing of that name was dumped. ``debug_watch_keys(node)`` tells what was."""
+
+
 def load_tensor_from_event(event: Any) -> Any:
-    """The value in an Event."""
-    return proto_to_array(event.summary.value[0].tensor)
+    """The value in an Event; an InconvertibleTensorProto if there is none."""
+    proto = event.summary.value[0].tensor
+    if not (proto.tensor_content or proto.string_val) and math.prod(dim.size for dim in proto.tensor_shape.dim):
+        return InconvertibleTensorProto(proto, initialized=False)
+    return InconvertibleTensorProto(proto) if proto.dtype in _NO_VALUES else proto_to_array(proto)
 
 
 def load_tensor_from_event_file(event_file_path: str) -> Any:
@@ -37,13 +65,40 @@ def load_tensor_from_event_file(event_file_path: str) -> Any:
 
 def has_inf_or_nan(datum: Any, tensor: Any) -> bool:
     """A filter: is there an element that is infinite or not a number?"""
-    array = np.asarray(tensor)
-    return array.dtype.kind in "fc" and not bool(np.isfinite(array).all())
+    return is_bad(tensor)
+
+
+def has_nan(datum: Any, tensor: Any) -> bool:
+    """A filter: is there an element that is not a number?"""
+    return is_bad(tensor) and bool(np.isnan(tensor).any())
+
+
+BAD_VALUE_FILTERS = (has_inf_or_nan, has_nan)  # they hold for nothing else
 
 
 def _event(path: str) -> Any:
     with open(path, "rb") as file:
         return Event.FromString(file.read())
+
+
+def extract_core_metadata_from_event_proto(event: Any) -> CoreMetadata:
+    """What was fed and fetched in a run, of the Event that tells it."""
+    return CoreMetadata(**json.loads(event.log_message.message))
+
+
+def device_name_to_device_path(device_name: str) -> str:
+    """The folder of a device in a dump."""
+    return device_folder(device_name)
+
+
+def device_path_to_device_name(device_dir: str) -> str:
+    """The device that a folder of a dump is of.
+
+    >>> device_path_to_device_name("_tfdbg_device_,job_worker,task_0,device_CPU_0")
+    '/job:worker/task:0/device:CPU:0'
+    """
+    parts = os.path.basename(device_dir).removeprefix(DEVICE).split(",")
+    return "/".join(part.replace("device_", "device:").replace("_", ":", 1) for part in parts)
 
 
 class DebugTensorDatum:
@@ -52,7 +107,7 @@ class DebugTensorDatum:
     def __init__(self, dump_root: str, debug_dump_rel_path: str) -> None:
         device, _, name = debug_dump_rel_path.replace(os.sep, "/").partition("/")
         self.file_path = os.path.join(dump_root, debug_dump_rel_path)
-        self.device_name = "/".join(part.replace("device_", "device:").replace("_", ":", 1) for part in device.removeprefix(DEVICE).split(","))
+        self.device_name = device_path_to_device_name(device)
         self.node_name, slot, self.debug_op, stamp = name.rsplit("_", 3)
         self.output_slot, self.timestamp = int(slot), int(stamp)
         self.extended_timestamp = self.timestamp
@@ -160,7 +215,7 @@ class DebugDumpDir:
         key = f"{node_name}:{output_slot}:{debug_op}"
         matches = self.watch_key_to_data(key, device_name)
         if not matches:
-            raise ValueError(f'Watch key "{key}" does not exist in the debug dump')
+            raise WatchKeyDoesNotExistInDebugDumpDirError(f'Watch key "{key}" does not exist in the debug dump of device {device_name}')
         return matches
 
     # --- the run -----------------------------------------------------------------------------------------------------
@@ -175,12 +230,12 @@ class DebugDumpDir:
     @property
     def run_fetches_info(self) -> str | None:
         """The fetches of the run, as text."""
-        return next((text for _, text in self._messages(_FETCHES)), None)
+        return next((text for _, text in self._messages(METADATA_FILE_PREFIX + FETCHES_INFO_FILE_TAG)), None)
 
     @property
     def run_feed_keys_info(self) -> str | None:
         """The keys of the feeds, as text."""
-        return next((text for _, text in self._messages(_FEEDS)), None)
+        return next((text for _, text in self._messages(METADATA_FILE_PREFIX + FEED_KEYS_INFO_FILE_TAG)), None)
 
     def _messages(self, prefix: str) -> Iterator[tuple[str, str]]:
         for name in os.listdir(self._root):
@@ -194,6 +249,18 @@ class DebugDumpDir:
         if not self._graphs:
             raise LookupError("No partition graphs have been loaded.")
         return list(self._graphs)
+
+    def loaded_partition_graphs(self) -> bool:
+        """Are the nodes known that ran?"""
+        return bool(self._graphs)
+
+    def reconstructed_non_debug_partition_graphs(self) -> dict[str, Any]:
+        """The nodes that ran, a GraphDef per device, without those that a debugger has added."""
+        graphs: dict[str, Any] = {}
+        for graph in map(reconstruct_non_debug_graph_def, self.partition_graphs()):
+            for node in graph.node:
+                graphs.setdefault(node.device, GraphDef(versions=graph.versions)).node.add().CopyFrom(node)
+        return graphs
 
     def devices(self) -> list[str]:
         """The devices that dumped something."""
@@ -229,7 +296,26 @@ class DebugDumpDir:
         self._node(node_name)
         return list(self._recipients.get((node_name, is_control), []))
 
-    def transitive_inputs(self, node_name: str, include_control: bool = True, device_name: str | None = None) -> list[str]:
+    def find_some_path(self, src_node_name: str, dst_node_name: str, include_control: bool = True, include_reversed_ref: bool = False,
+                       device_name: str | None = None) -> list[str] | None:
+        """Nodes through which a value goes from one node to another, both included, as few as possible; None if there is no way."""
+        self._node(dst_node_name)
+        before: dict[str, str] = {src_node_name: ""}
+        waiting = [src_node_name]
+        for name in waiting:  # (it grows)
+            recipients = self.node_recipients(name) + (self.node_recipients(name, True) if include_control else [])
+            fresh = [recipient for recipient in dict.fromkeys(recipients) if recipient not in before]
+            before.update(dict.fromkeys(fresh, name))
+            waiting += fresh
+        if dst_node_name not in before:
+            return None
+        path = [dst_node_name]
+        while before[path[0]]:
+            path.insert(0, before[path[0]])
+        return path
+
+    def transitive_inputs(self, node_name: str, include_control: bool = True, include_reversed_ref: bool = False,
+                          device_name: str | None = None) -> list[str]:
         """All nodes behind a node."""
         reached: dict[str, None] = {}
         waiting = [node_name]
@@ -262,9 +348,21 @@ class DebugDumpDir:
         if self._python_graph is None:
             raise LookupError("Python graph is not available for traceback lookup")
         name = element_name.partition(":")[0]
-        if name not in {op.name for op in self._python_graph.get_operations()}:
+        operation = self._python_graph._by_name.get(name) or inner_operations(self._python_graph).get(name)
+        if operation is None:
             raise KeyError(f"Cannot find node '{name}' in Python graph")
-        return list(self._python_graph.get_operation_by_name(name).traceback)
+        return list(operation.traceback)
+
+
+def reconstruct_non_debug_graph_def(debug_graph_def: Any) -> Any:
+    """The nodes of a graph without those that a debugger has added, as TensorFlow's does."""
+    graph = GraphDef(versions=debug_graph_def.versions, library=debug_graph_def.library)
+    for node in debug_graph_def.node:
+        if not node.name.startswith(("__copy_", "__dbg_")):
+            added = graph.node.add()
+            added.CopyFrom(node)
+            added.input[:] = [_COPY.sub(r"\1:\2", text) for text in node.input if not text.startswith("^__dbg_")]
+    return graph
 
 
 def _source(text: str) -> str:
@@ -274,4 +372,4 @@ def _source(text: str) -> str:
 
 
 def _is_value(path: str) -> bool:
-    return path.startswith(DEVICE) and not os.path.basename(path).startswith(_METADATA)
+    return path.startswith(DEVICE) and not os.path.basename(path).startswith(METADATA_FILE_PREFIX)

@@ -233,7 +233,9 @@ class Debugger:
                               ("break <node, FILE.py:LINE or filter>", "Stop inside of a run, look, and change values"),
                               ("step", "Execute it, and stop behind each node")):
             lines += [f"  {command}:", f"    {text}"]
-        return [*lines, "    Registered filter(s):", *(f"        * {name}" for name in self.filters), "", "For more details, see help."]
+            if command.startswith("run -f"):
+                lines += ["    Registered filter(s):", *(f"        * {name}" for name in self.filters)]
+        return [*lines, "", "For more details, see help."]
 
 
 def _error_lines(error: OpError) -> list[str]:

@@ -1,16 +1,19 @@
 """The debugger's command line on a whole screen: what commands tell above, in a part that scrolls, the line that is typed below.
 
-Arrow keys, Page Up and Page Down, Home and End scroll; Up and Down go through the history while something is typed or was called back; Tab completes.
-With the mouse: the wheel scrolls, and a click on the name of a tensor or node types the command that shows it (`config set mouse_mode false` leaves
-the mouse to the terminal, to select text). ``Screen`` decides and knows no terminal; ``converse`` carries it out with curses.
+Page Up and Page Down, Home and End scroll; Up and Down go through the history; Left and Right, and the control keys of shells (A, E, K, U), edit the
+line; Tab completes. ``/REGEX`` marks what matches and goes to the first match, ``/`` to the next one; ``@[10, 0]`` goes to that element of the tensor
+that is shown. With the mouse: the wheel scrolls, a click on the name of a tensor or node types the command that shows it (`mouse off`
+leaves the mouse to the terminal, to select text). ``Screen`` decides and knows no terminal; ``converse`` carries it out with curses.
 """
 from __future__ import annotations
 
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NoReturn, Protocol
+
+from penstock.debug.tfdbg.elements import element_rows, parse_indices
 
 try:
     import curses
@@ -54,11 +57,16 @@ class Screen:
         self.rows, self.columns = rows, columns
         self.lines: list[str] = []
         self.typed, self.top = "", 0
+        self.search: re.Pattern[str] | None = None
+        self._behind = 0  # characters behind the cursor
         self.history = history if history is not None else []
         self._place = len(self.history)  # in the history
         self.note = ""
         self._keys: dict[str, Callable[[], None]] = {
             "ENTER": self._enter, "TAB": self._complete, "BACKSPACE": self._erase, "UP": lambda: self._recall(-1), "DOWN": lambda: self._recall(1),
+            "LEFT": lambda: self._move(1), "RIGHT": lambda: self._move(-1), "DELETE": self._delete,
+            "\x01": lambda: self._move(len(self.typed)), "\x05": lambda: self._move(-len(self.typed)),
+            "\x0b": lambda: self._keep(self.typed[:self.cursor], 0), "\x15": lambda: self._keep(self.typed[self.cursor:], self._behind),
             "PPAGE": lambda: self.scroll(-self.height), "NPAGE": lambda: self.scroll(self.height), "HOME": lambda: self.scroll(-len(self.lines)),
             "END": lambda: self.scroll(len(self.lines)), "WHEEL_UP": lambda: self.scroll(-3), "WHEEL_DOWN": lambda: self.scroll(3)}
 
@@ -67,11 +75,16 @@ class Screen:
         """Lines of the part that scrolls: without the title, the note and the line that is typed."""
         return max(1, self.rows - 3)
 
+    @property
+    def cursor(self) -> int:
+        """Before which character of the typed line something is inserted."""
+        return max(0, len(self.typed) - self._behind)
+
     def run(self, command: str) -> None:
         """Runs a command and shows what it tells from its beginning."""
         answer = self._commands.dispatch(command)
         self.lines = [f"{PROMPT}{command}", *answer]
-        self.top, self.note = 0, ""
+        self.top, self.note, self.search = 0, "", None
 
     def key(self, key: str) -> None:
         """A character, or the name of a key."""
@@ -79,7 +92,7 @@ class Screen:
         if action is not None:
             action()
         elif len(key) == 1 and key.isprintable():
-            self.typed += key
+            self._insert(key)
 
     def click(self, row: int, column: int) -> None:
         """Types a command for what is clicked on."""
@@ -87,9 +100,9 @@ class Screen:
         line = self.lines[index] if 1 <= row <= self.height and index < len(self.lines) else ""
         word = next((match[0] for match in _NAME.finditer(line) if match.start() <= column < match.end()), "")
         if re.fullmatch(r".+:\d+", word):
-            self.typed = f"pt {word}"
+            self._keep(f"pt {word}", 0)
         elif word and self._commands.completions(f"ni {word}", word):
-            self.typed = f"ni -a -d -t {word}"
+            self._keep(f"ni -a -d -t {word}", 0)
 
     def scroll(self, lines: int) -> None:
         """Moves what is shown."""
@@ -104,31 +117,84 @@ class Screen:
         note = self.note or f"{place} {'-' * self.columns}"
         return [f"--- {self.title} {'-' * self.columns}"[:self.columns], *body, note[:self.columns], f"{PROMPT}{self.typed}"[-self.columns:]]
 
+    def matches(self) -> list[tuple[int, int, str]]:
+        """What the search has found of what is visible: row of the screen, column, text."""
+        if self.search is None:
+            return []
+        shown = enumerate(self.visible()[1:1 + self.height], 1)
+        return [(row, match.start(), match[0]) for row, line in shown for match in self.search.finditer(line)]
+
     def _enter(self) -> None:
-        command, self.typed = self.typed, ""
+        command = self.typed
+        self._keep("", 0)
         if command.strip():
             self.history.append(command)
             self._place = len(self.history)
-            self.run(command)
+            if command.startswith("/"):
+                self._find(command[1:])
+            elif command.startswith("@"):
+                self._go_to(command[1:])
+            else:
+                self.run(command)
+
+    def _find(self, pattern: str) -> None:
+        """Goes to the first match of a pattern, or without one to the next of the last."""
+        first = 1 if pattern else self.top + 1  # row 0 is the command
+        try:
+            self.search = re.compile(pattern) if pattern else self.search
+        except re.error as error:
+            self.note = f"{pattern!r} is not a regular expression: {error}"
+            return
+        if self.search is None:
+            self.note = "Nothing was searched for yet: /REGEX"
+            return
+        rows = [row for row in range(1, len(self.lines)) if self.search.search(self.lines[row])]
+        self.note = f"--- {len(rows)} line(s) match /{self.search.pattern}/; / and Enter: the next"
+        self.top = next((row for row in rows if row >= first), rows[0] if rows else self.top)
+
+    def _go_to(self, text: str) -> None:
+        """To an element of the tensor that is shown; of fewer indices than it has, to the first of that slice."""
+        try:
+            wanted = parse_indices(text)
+        except ValueError as error:
+            self.note = str(error)
+            return
+        row = next((row for place, row in element_rows(self.lines).items() if place[:len(wanted)] == wanted), None)
+        if row is None:
+            self.note = f"{list(wanted)} is not shown: pt TENSOR shows a tensor, pt -a TENSOR all of it"
+        else:
+            self.top, self.note = row, f"--- {list(wanted)} is in the first line"
+
+    def _keep(self, text: str, behind: int) -> None:
+        self.typed, self._behind = text, behind
+
+    def _insert(self, text: str) -> None:
+        self.typed = self.typed[:self.cursor] + text + self.typed[self.cursor:]
+
+    def _move(self, left: int) -> None:
+        self._behind = max(0, min(len(self.typed), self._behind + left))
 
     def _erase(self) -> None:
-        self.typed = self.typed[:-1]
+        if self.cursor:
+            self.typed = self.typed[:self.cursor - 1] + self.typed[self.cursor:]
+
+    def _delete(self) -> None:
+        if self._behind:
+            self._keep(self.typed[:self.cursor] + self.typed[self.cursor + 1:], self._behind - 1)
 
     def _recall(self, step: int) -> None:
-        """Through the history; without one, or before anything was typed, the arrow keys scroll."""
-        if not self.typed and self._place == len(self.history) and len(self.lines) > self.height:
-            self.scroll(step)
-        elif 0 <= self._place + step <= len(self.history):
+        if 0 <= self._place + step <= len(self.history):
             self._place += step
-            self.typed = self.history[self._place] if self._place < len(self.history) else ""
+            self._keep(self.history[self._place] if self._place < len(self.history) else "", 0)
 
     def _complete(self) -> None:
-        word = self.typed.rpartition(" ")[2]
-        choices = self._commands.completions(self.typed, word)
+        line = self.typed[:self.cursor]
+        word = line.rpartition(" ")[2]
+        choices = self._commands.completions(line, word)
         common = _common_beginning(choices)
         if len(choices) == 1:
             common += " "
-        self.typed += common[len(word):]
+        self._insert(common[len(word):])
         self.note = "  ".join(choices[:_MOST_SUGGESTIONS]) if len(choices) > 1 else ""
 
 
@@ -164,7 +230,7 @@ def _loop(window: Any, commands: Commands, title: str, first: str) -> None:
         if has_mouse != commands.config.get("mouse_mode", True):
             has_mouse = commands.config.get("mouse_mode", True)
             curses.mousemask(curses.ALL_MOUSE_EVENTS if has_mouse else 0)
-        _draw(window, screen.visible())
+        _draw(window, screen)
         key = window.get_wch()
         if key == curses.KEY_RESIZE:
             screen.rows, screen.columns = window.getmaxyx()
@@ -176,15 +242,18 @@ def _loop(window: Any, commands: Commands, title: str, first: str) -> None:
             screen.key(_KEYS.get(key, key if isinstance(key, str) else ""))
 
 
-def _draw(window: Any, rows: Sequence[str]) -> None:
+def _draw(window: Any, screen: Screen) -> None:
     window.erase()
+    rows = screen.visible()
     for number, text in enumerate(rows):
         emphasis = curses.A_BOLD if number == 0 else curses.A_DIM if number == len(rows) - 2 else curses.A_NORMAL
         try:
             window.addstr(number, 0, text, emphasis)
         except curses.error:  # the last cell of a screen cannot be written without a complaint
             continue
-    window.move(len(rows) - 1, min(len(rows[-1]), window.getmaxyx()[1] - 1))
+    for row, column, text in screen.matches():
+        window.addstr(row, column, text, curses.A_REVERSE)
+    window.move(len(rows) - 1, max(0, min(len(rows[-1]) - (len(screen.typed) - screen.cursor), window.getmaxyx()[1] - 1)))
     window.refresh()
 
 
@@ -204,4 +273,5 @@ def _mouse(screen: Screen) -> None:
 _KEYS: dict[Any, str] = {"\n": "ENTER", "\r": "ENTER", "\t": "TAB", "\x7f": "BACKSPACE", "\b": "BACKSPACE"}
 if curses is not None:
     _KEYS |= {curses.KEY_ENTER: "ENTER", curses.KEY_BACKSPACE: "BACKSPACE", curses.KEY_UP: "UP", curses.KEY_DOWN: "DOWN", curses.KEY_PPAGE: "PPAGE",
-              curses.KEY_NPAGE: "NPAGE", curses.KEY_HOME: "HOME", curses.KEY_END: "END"}
+              curses.KEY_NPAGE: "NPAGE", curses.KEY_HOME: "HOME", curses.KEY_END: "END", curses.KEY_LEFT: "LEFT", curses.KEY_RIGHT: "RIGHT",
+              curses.KEY_DC: "DELETE"}

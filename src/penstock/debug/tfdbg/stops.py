@@ -1,6 +1,6 @@
 """Stops inside of a step: behind a node, at nodes that a line of Python made, where a filter holds, or behind every node.
 
-``Stops`` is told of each node that has run (``execute/trace.py``: Probe). Where it wants to stop it calls ``at_stop``, which returns when the step is
+``Stops`` is told of each node that has run (``execute/probe.py``). Where it wants to stop it calls ``at_stop``, which returns when the step is
 to go on; meanwhile values can be looked at and changed: a node's own outputs, which the nodes behind it are then given. The numbers of a step that
 stops, and of which nothing is changed, are those of a step that is watched.
 """
@@ -9,21 +9,20 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from penstock.execute.trace import Probe
+from penstock.debug.tfdbg.dump_dir import BAD_VALUE_FILTERS
+from penstock.execute.probe import AT_BAD_VALUES, EVERYWHERE, NOWHERE, Frames, Probe, replaced
 from penstock.graph.node import Operation
 from penstock.program.ir import Node
 from penstock.session.watches import probes
-from penstock.state.resources import Ref, held_value
+from penstock.state.resources import held_value
 
 Filter = Callable[[Any, Any], bool]
-_HERE = "/job:localhost/"
 _numbers = itertools.count(1)
 
 
@@ -38,15 +37,6 @@ class Breakpoint:
         return f"{self.kind} {self.where}"
 
 
-@dataclass
-class Frame:
-    """A function that a node of the step has called, and for the how manieth time."""
-
-    function: str
-    iteration: int
-    calls: dict[str, int] = field(default_factory=dict)
-
-
 @dataclass(frozen=True)
 class Stop:
     """The step waits behind a node."""
@@ -54,7 +44,7 @@ class Stop:
     node: Node
     device: str
     why: str
-    frames: tuple[tuple[str, int], ...]  # (function, how many calls came before) from the outside to the inside
+    frames: Frames  # the loops and functions that it lies in, and how many iterations or calls came before
     changeable: bool  # will the nodes behind it see a change?
 
 
@@ -69,11 +59,6 @@ class Datum:
     def tensor_name(self) -> str:
         """Such as ``y:0``."""
         return f"{self.node_name}:{self.output_slot}"
-
-
-class _Frames(threading.local):
-    def __init__(self) -> None:
-        self.stack = [Frame("", 0)]
 
 
 class Stops(Probe):
@@ -92,7 +77,6 @@ class Stops(Probe):
         self._changes: dict[int, Any] = {}
         self._passed: set[str] = set()  # filters that have held in this run: where they hold first is what counts
         self._lock = threading.Lock()
-        self._frames = _Frames()
 
     def close(self) -> None:
         """Nothing is watched any more."""
@@ -106,7 +90,6 @@ class Stops(Probe):
     def begin(self, fed: dict[str, Any]) -> None:
         """A run begins, with these feeds."""
         self.values, self.nodes, self._passed = dict(fed), {}, set()
-        self._frames.stack = [Frame("", 0)]
 
     def toggle(self, breakpoint: Breakpoint) -> bool:
         """Sets a breakpoint, or takes it away if it is there; True if it is there now."""
@@ -122,7 +105,13 @@ class Stops(Probe):
 
     # --- the probe ---------------------------------------------------------------------------------------------------
 
-    def __call__(self, device: str, node: Node, start: int, end: int, outputs: list[Any]) -> list[Any] | None:
+    @property
+    def waits(self) -> str:
+        if self.stepping or any(each.kind != "filter" or self.filters[each.where] not in BAD_VALUE_FILTERS for each in self.breakpoints):
+            return EVERYWHERE
+        return AT_BAD_VALUES if self.breakpoints else NOWHERE
+
+    def tell(self, frames: Frames, device: str, node: Node, outputs: list[Any], waits: bool = True) -> list[Any] | None:
         with self._lock:  # nodes of other devices wait, too
             self.nodes[node.name] = node
             held = [held_value(value) for value in outputs]
@@ -135,25 +124,9 @@ class Stops(Probe):
             if not why:
                 return None
             self._changes = {}
-            changeable = device.startswith(_HERE) or (node.origin is not None and self.stops_at(node.origin))
-            self._at_stop(Stop(node, device, why, tuple((frame.function, frame.iteration) for frame in self._frames.stack[1:]), changeable))
-            return self._replaced_outputs(node, outputs) if self._changes else None
-
-    @contextmanager
-    def inside(self, function: str) -> Iterator[None]:
-        """Counts the calls of a function by the one around it: those of a loop's body are its iterations."""
-        stack = self._frames.stack
-        calls = stack[-1].calls
-        stack.append(Frame(function, calls.get(function, 0)))
-        calls[function] = calls.get(function, 0) + 1
-        try:
-            yield
-        finally:
-            stack.pop()
-
-    def stops_at(self, operation: Operation) -> bool:
-        """For sure, without a look at its value."""
-        return self.stepping or any(_is_at(each, operation) for each in self.breakpoints)
+            self._at_stop(Stop(node, device, why, frames, waits))
+            self.values.update((f"{node.name}:{slot}", value) for slot, value in self._changes.items())
+            return replaced(outputs, self._changes) if self._changes else None
 
     def _why(self, node: Node, outputs: list[Any]) -> str:
         if self.stepping:
@@ -169,17 +142,6 @@ class Stops(Probe):
 
     def _passes(self, name: str, node: str, slot: int, value: Any) -> bool:
         return isinstance(value, (np.ndarray, np.generic)) and bool(self.filters[name](Datum(node, slot), np.asarray(value)))
-
-    def _replaced_outputs(self, node: Node, outputs: list[Any]) -> list[Any]:
-        """The outputs with what was changed; a variable gets a new value in its place."""
-        results = list(outputs)
-        for slot, value in self._changes.items():
-            self.values[f"{node.name}:{slot}"] = value
-            if isinstance(results[slot], Ref):
-                results[slot].assign(value)
-            else:
-                results[slot] = value
-        return results
 
 
 def user_line(operation: Operation | None) -> tuple[str, int, str]:

@@ -3,11 +3,12 @@ import {ask} from "./api.js";
 import {element, short, svg} from "./elements.js";
 import {valueTable} from "./value.js";
 
-export async function drawValue(name, changeable, changed) {
+// changed(name) is called when a person has given it another value; note: what is said beside the field.
+export async function drawValue(name, changeable, changed, note = "") {
   const told = await ask("value", {name});
   if (!told.rows) return [element("p", {class: "hint"}, `${name}: ${told.note}`)];
   return [element("h4", {}, `${name} `, element("code", {}, told.dtype)), ...counts(told.counts), ...valueTable(told), ...histogram(told.histogram), ...images(told.images),
-          ...(changeable ? [form(name, changed)] : [])];
+          ...(changeable ? [form(name, changed, note)] : [])];
 }
 
 function counts(told) {
@@ -34,16 +35,15 @@ function images(told) {
   }))];
 }
 
-function form(name, changed) {
+function form(name, changed, text) {
   const input = element("input", {name: "value", placeholder: "Another value: a number for all elements, or a nested list", "aria-label": `Another value for ${name}`, autocomplete: "off"});
-  const note = element("p", {class: "hint", role: "status"});
+  const note = element("p", {class: "hint", role: "status"}, text);
   const submit = async event => {
     event.preventDefault();
     try {
-      const text = input.value.trim();
-      await ask("change", {name, value: /^[+-]?(nan|inf)/i.test(text) ? text : JSON.parse(text)});
-      note.textContent = "The program goes on with this value.";
-      await changed();
+      const typed = input.value.trim();
+      await ask("change", {name, value: /^[+-]?(nan|inf)/i.test(typed) ? typed : JSON.parse(typed)});
+      await changed(name);
     } catch (error) {
       note.textContent = error instanceof SyntaxError ? "That is neither a number nor a nested list." : error.message;
     }

@@ -7,7 +7,7 @@ export function drawSource(panel, source, toggle, choose) {
   panel.replaceChildren(listing(source.text, source.file, line => made(line) ? {
     class: "made", tabindex: 0, role: "button", title: `made ${made(line).slice(0, 6).join(", ")}`, "data-line": line,
     onclick: () => { toggle(line); choose(made(line).at(-1)); },
-    onkeydown: event => { if (event.key === "Enter") { toggle(line); choose(made(line).at(-1)); } }} : {"data-line": line}));
+    onkeydown: event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); toggle(line); choose(made(line).at(-1)); } }} : {"data-line": line}));
 }
 
 export function markSource(panel, line, breakpoints, file) {

@@ -48,10 +48,11 @@ function headline() {
   if (stop.kind === "run") return "Stopped before the run";
   if (stop.kind === "end") return "The run has ended; these are its values";
   if (stop.kind === "error") return `The run has failed${stop.node ? ` at ${stop.node}` : ""}`;
-  return `Stopped behind ${stop.node}${iteration(stop)}`;
+  return `Stopped after ${stop.node}${iteration(stop)}`;
 }
 
-const iteration = stop => stop.frames?.length ? ` (${stop.frames.map(([name, count]) => `${name}, iteration ${count}`).join("; ")})` : "";
+const frameName = name => name.replace(/^while_(body|cond)(_\d+)?$/, "the loop");
+const iteration = stop => stop.frames?.length ? ` (${stop.frames.map(([name, count]) => `${frameName(name)}, iteration ${count}`).join("; ")})` : "";
 
 function showStatus(text, run) {
   if (byId("status").textContent !== text) say(text);
@@ -72,7 +73,7 @@ function showFailure() {
 
 async function showStop() {
   const {stop, run} = state, inner = stop.frames?.length ? stop.frames.map(([name]) => name).join() : null, key = `${run.number} ${run.fetches} ${inner}`;
-  byId("inside").textContent = stop.frames?.length ? stop.frames.map(([name, count]) => `inside ${name}, iteration ${count}`).join(" · ") : "";
+  byId("inside").textContent = stop.frames?.length ? stop.frames.map(([name, count]) => `inside ${frameName(name)}, iteration ${count}`).join(" · ") : "";
   try {
     if (drawn !== key) {
       const graph = await ask("graph", {inside: inner !== null});
@@ -117,7 +118,7 @@ function showValues() {
 
 // --- one operation ---
 
-async function choose(name) {
+async function choose(name, notes = {}) {
   chosen = name;
   let told = {name, outputs: [`${name}:0`], shapes: [], inputs: [], consumers: [], attrs: {}};
   try {
@@ -136,7 +137,7 @@ async function choose(name) {
                 ["Goes to", told.consumers.length ? element("span", {class: "names"}, ...told.consumers.slice(0, 12).map(link)) : ""]];
   const parts = [element("h3", {}, name), element("dl", {}, ...rows.filter(([, value]) => value).flatMap(([label, value]) => [element("dt", {}, label), element("dd", {}, value)])),
                  told.line ? element("p", {class: "source"}, element("span", {}, `${told.file.split("/").at(-1)}, line ${told.line}`), element("code", {}, told.code)) : ""];
-  for (const output of told.outputs) parts.push(...await drawValue(output, canChange(output), changed));
+  for (const output of told.outputs) parts.push(...await drawValue(output, canChange(output), changed, notes[output]));
   if (chosen !== name) return;
   byId("operation").replaceChildren(...parts);
   for (const button of byId("values").querySelectorAll("button")) button.classList.toggle("chosen", button.firstChild.textContent.replace(/:\d+$/, "") === name);
@@ -148,10 +149,11 @@ function canChange(output) {
   return stop.kind === "run" ? run.feeds.includes(output) : stop.kind === "node" && stop.changeable && output.replace(/:\d+$/, "") === stop.node;
 }
 
-async function changed() {
+async function changed(output) {
   values = (await ask("values")).values;
   showValues();
   markGraph();
+  await choose(chosen, {[output]: "The program goes on with this value."});
 }
 
 // --- breakpoints ---

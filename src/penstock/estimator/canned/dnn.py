@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.estimator.canned.logits import OnInput
 from penstock.estimator.canned.models import dnn_model_fn
 from penstock.estimator.estimator import Estimator
 from penstock.estimator.heads.base import Head
@@ -19,7 +20,9 @@ class DNNEstimator(Estimator):
                  activation_fn: Any = relu, dropout: Any = None, input_layer_partitioner: Any = None, config: Any = None,
                  warm_start_from: Any = None, batch_norm: bool = False) -> None:
         super().__init__(dnn_model_fn(head, hidden_units, tuple(feature_columns or ()), optimizer, activation_fn, dropout, input_layer_partitioner,
-                                      batch_norm), model_dir, config, warm_start_from=warm_start_from)
+                                      batch_norm, self._on_input), model_dir, config, warm_start_from=warm_start_from)
+
+    _on_input: OnInput | None = None  # is shown the input layer
 
 
 class DNNClassifier(DNNEstimator):

@@ -4,10 +4,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from penstock.estimator.columns.building import input_layer, linear_model
+from penstock.estimator.columns.building import joined_numbers, linear_model
 from penstock.estimator.input_results import call_with
 from penstock.estimator.mode_keys import ModeKeys
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.layers.scoped_layers import batch_normalization, dense, dropout
 from penstock.ops.array.fill import ones
@@ -19,6 +20,10 @@ from penstock.summary import summary
 from penstock.variables.initializers import GlorotUniform, Zeros
 from penstock.variables.partitioned import min_max_variable_partitioner
 from penstock.variables.scope import get_variable, variable_scope
+
+# TensorFlow's canned networks have resource variables: a node more for each that is made, and one for each read or update.
+_RESOURCES_OF_DENSE, _RESOURCES_OF_BATCH_NORM = 4, 10
+OnInput = Callable[[dict[str, Any], dict[Any, Any]], None]  # features, {column: its numbers}
 
 
 def check_features(features: Any) -> None:
@@ -38,20 +43,26 @@ def network_partitioner(config: Any) -> Any:
 
 
 def dnn_logits(features: Any, mode: str, units: int, hidden_units: Sequence[int], columns: Any, activation: Callable[..., Any], drop: Any,
-               batch_norm: bool, partitioner: Any) -> Any:
-    """The logits of a network; called inside its scope."""
+               batch_norm: bool, partitioner: Any, on_input: OnInput | None = None) -> Any:
+    """The logits of a network; called inside its scope. ``on_input`` is shown the numbers of each column."""
+    outputs: dict[Any, Any] = {}
     with variable_scope("input_from_feature_columns", partitioner=partitioner):
-        net = input_layer(features, columns)
+        net = joined_numbers(features, columns, cols_to_output_tensors=outputs, tables_first=True)
+    if on_input is not None:
+        on_input(features, outputs)
     for number, size in enumerate(hidden_units):
         with variable_scope(f"hiddenlayer_{number}", values=(net,)) as scope:
             net = dense(net, size, activation=activation, kernel_initializer=GlorotUniform(), name=scope)
+            default_graph().imply(_RESOURCES_OF_DENSE)
             if drop is not None and mode == ModeKeys.TRAIN:
                 net = dropout(net, rate=drop, training=True)
             if batch_norm:
                 net = batch_normalization(net, momentum=0.999, training=mode == ModeKeys.TRAIN, name=f"batchnorm_{number}")
+                default_graph().imply(_RESOURCES_OF_BATCH_NORM)
         _summarize(net, scope.name)
     with variable_scope("logits", values=(net,)) as scope:
         logits = dense(net, units, activation=None, kernel_initializer=GlorotUniform(), name=scope)
+        default_graph().imply(_RESOURCES_OF_DENSE)
     _summarize(logits, scope.name)
     return logits
 
@@ -83,7 +94,7 @@ def baseline_logits(features: Any, units: int) -> Any:
 
 
 def dnn_logit_fn_builder(units: int, hidden_units: Sequence[int], feature_columns: Any, activation_fn: Callable[..., Any], dropout: Any,
-                         input_layer_partitioner: Any, batch_norm: bool) -> Callable[..., Any]:
+                         input_layer_partitioner: Any, batch_norm: bool = False) -> Callable[..., Any]:
     """``tf.contrib.estimator.dnn_logit_fn_builder``: a function from features and a mode to the logits of a network."""
     if not isinstance(units, int):
         raise ValueError(f"units must be an int.  Given type: {type(units)}")

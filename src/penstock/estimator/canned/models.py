@@ -4,7 +4,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from penstock.estimator.canned.logits import baseline_logits, check_features, dnn_logits, linear_logits, network_partitioner, table_partitioner
+from penstock.estimator.canned.logits import (
+    OnInput,
+    baseline_logits,
+    check_features,
+    dnn_logits,
+    linear_logits,
+    network_partitioner,
+    table_partitioner,
+)
 from penstock.estimator.canned.optimizers import optimizer_instance
 from penstock.estimator.heads.base import Head
 from penstock.estimator.spec import ModelFn
@@ -33,13 +41,13 @@ def linear_model_fn(head: Head, columns: Any, optimizer: Any, partitioner: Any, 
 
 
 def dnn_model_fn(head: Head, hidden_units: Any, columns: Any, optimizer: Any, activation: Any, dropout: Any, partitioner: Any,
-                 batch_norm: bool) -> ModelFn:
-    """A network."""
+                 batch_norm: bool, on_input: OnInput | None = None) -> ModelFn:
+    """A network. ``on_input`` is shown its input layer."""
     def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
         check_features(features)
         with variable_scope("dnn", values=tuple(features.values()), partitioner=network_partitioner(config)):
             logits = dnn_logits(features, mode, head.logits_dimension, hidden_units, columns, activation, dropout, batch_norm,
-                                table_partitioner(partitioner, config))
+                                table_partitioner(partitioner, config), on_input)
             return head.create_estimator_spec(features, mode, logits, labels, train_op_fn=_minimize(optimizer, 0.05))
     return model_fn
 

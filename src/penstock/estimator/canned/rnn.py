@@ -1,4 +1,4 @@
-"""Canned recurrent networks: columns of sequences, perhaps with columns of context beside each step, a cell, and a head on its last output."""
+"""Canned recurrent networks: columns of sequences, perhaps with columns of context beside each step, a cell, a head on its last output or on all."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -11,11 +11,13 @@ from penstock.estimator.estimator import Estimator
 from penstock.estimator.extenders import clip_gradients_by_norm
 from penstock.estimator.heads.base import Head
 from penstock.estimator.heads.classes import class_head
+from penstock.estimator.heads.sequential import SequentialHead
 from penstock.estimator.spec import ModelFn
 from penstock.graph import dtypes
 from penstock.graph.scopes import name_scope
 from penstock.layers.losses import Reduction
 from penstock.layers.scoped_layers import dense
+from penstock.ops.array.array import sequence_mask
 from penstock.ops.array.cast import cast
 from penstock.ops.array.gather import gather
 from penstock.ops.array.pack import concat
@@ -43,10 +45,12 @@ class RNNEstimator(Estimator):
     def __init__(self, head: Head, sequence_feature_columns: Any, context_feature_columns: Any = None, num_units: Any = None,
                  cell_type: Any = USE_DEFAULT, rnn_cell_fn: Callable[[str], Any] | None = None, return_sequences: bool = False, model_dir: Any = None,
                  optimizer: Any = "Adagrad", input_layer_partitioner: Any = None, config: Any = None) -> None:
-        if return_sequences:
-            raise ValueError("Provided head must be a `_SequentialHead` object when `return_sequences` is set to True. Penstock has no such heads.")
+        if return_sequences and not isinstance(head, SequentialHead):
+            raise ValueError("Provided head must be a `_SequentialHead` object when `return_sequences` is set to True: a SequentialHeadWrapper of "
+                             f"tensorflow_estimator.python.estimator.head.sequential_head around the head for a step. Given: {head}")
         super().__init__(_model_fn(head, tuple(sequence_feature_columns or ()), tuple(context_feature_columns or ()),
-                                   _cell_fn(rnn_cell_fn, num_units, cell_type), optimizer, input_layer_partitioner), model_dir, config)
+                                   _cell_fn(rnn_cell_fn, num_units, cell_type), optimizer, input_layer_partitioner, return_sequences),
+                         model_dir, config)
 
 
 class RNNClassifier(RNNEstimator):
@@ -77,7 +81,8 @@ def _cell_fn(rnn_cell_fn: Callable[[str], Any] | None, num_units: Any, cell_type
     return make
 
 
-def _model_fn(head: Head, sequence_columns: Any, context_columns: Any, cell_fn: Callable[[str], Any], optimizer: Any, partitioner: Any) -> ModelFn:
+def _model_fn(head: Head, sequence_columns: Any, context_columns: Any, cell_fn: Callable[[str], Any], optimizer: Any, partitioner: Any,
+              return_sequences: bool) -> ModelFn:
     def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
         check_features(features)
         trained_by = optimizer if isinstance(optimizer, Optimizer) else clip_gradients_by_norm(
@@ -85,8 +90,12 @@ def _model_fn(head: Head, sequence_columns: Any, context_columns: Any, cell_fn: 
         with variable_scope("rnn", values=tuple(features.values()), partitioner=network_partitioner(config)):
             inputs, lengths = _inputs(features, sequence_columns, context_columns, table_partitioner(partitioner, config))
             outputs, _ = dynamic_rnn(cell=cell_fn(mode), inputs=inputs, sequence_length=lengths, dtype=dtypes.float32)
+            outputs = outputs if return_sequences else _last_outputs(outputs, lengths)
             with variable_scope("logits"):
-                logits = dense(_last_outputs(outputs, lengths), head.logits_dimension, kernel_initializer=GlorotUniform())
+                logits = dense(outputs, head.logits_dimension, kernel_initializer=GlorotUniform())
+            mask = sequence_mask(lengths)
+            if isinstance(head, SequentialHead) and return_sequences:
+                features = {head.input_sequence_mask_key: mask, **features}
             return head.create_estimator_spec(features, mode, logits, labels, optimizer=trained_by)
     return model_fn
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from penstock.graph import dtypes
-from penstock.graph.composite import SparseTensor
+from penstock.graph.composite import SparseTensor, convert_to_tensor_or_sparse_tensor
 from penstock.graph.convert import to_tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape
@@ -27,6 +27,7 @@ class FeatureCache:
         self._features = dict(features)
         self._made: dict[Any, Any] = {key: value for key, value in features.items() if isinstance(key, FeatureColumn)}
         self._asking: list[str] = []  # the columns that are being transformed, each asked for by the one before
+        self.tables: dict[Any, Any] = {}  # of embeddings, by their columns, where they were made before anything else
 
     def get(self, key: Any) -> Any:
         """A feature by its name, or what a column transforms its features into. TensorFlow's rule: a vector is a column of a matrix."""
@@ -42,7 +43,7 @@ class FeatureCache:
             if result is None:
                 raise ValueError(f"Column {key.name} is not supported.")
         else:
-            raise TypeError(f'"key" must be either a "str" or "FeatureColumn". Provided: {key}')
+            raise TypeError(f'"key" must be either a "str" or "_FeatureColumn". Provided: {key}')
         self._made[key] = result
         return result
 
@@ -50,8 +51,7 @@ class FeatureCache:
         if key not in self._features:
             needed = f" The column {self._asking[0]!r} needs it;" if self._asking else ""
             raise ValueError(f"Feature {key} is not in features dictionary.{needed} features are {sorted(map(str, self._features))}.")
-        feature = self._features[key]
-        tensor = feature if isinstance(feature, SparseTensor) else to_tensor(feature)
+        tensor = convert_to_tensor_or_sparse_tensor(self._features[key])
         ndims = tensor.shape.ndims if not isinstance(tensor, SparseTensor) else (tensor.dense_shape.shape.extents or (None,))[0]
         if ndims is None:
             if isinstance(tensor, SparseTensor):
@@ -64,8 +64,26 @@ class FeatureCache:
         return sparse_reshape(tensor, [shape(tensor)[0], 1]) if isinstance(tensor, SparseTensor) else expand_dims(tensor, -1)
 
 
+# The members of columns that began with an underscore up to TensorFlow 1.12, each with its name of today.
+_OLD_SPELLINGS = {"_parse_example_spec": "parse_example_spec", "_transform_feature": "transform_feature", "_var_scope_name": "var_scope_name",
+                  "_variable_shape": "variable_shape", "_get_dense_tensor": "get_dense_tensor", "_num_buckets": "num_buckets",
+                  "_get_sequence_dense_tensor": "get_sequence_dense_tensor"}
+
+
 class FeatureColumn:
-    """A description of how to use features. The interface of all columns."""
+    """A description of how to use features. The interface of all columns.
+
+    Programs define columns of their own, and call those of the library, by the names of today (``transform_feature``) or by those of before
+    TensorFlow 1.13 (``_transform_feature``). A class that has one of the two gets the other.
+    """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        members = dict(vars(cls))
+        for old, new in _OLD_SPELLINGS.items():
+            for given, other in ((old, new), (new, old)):
+                if given in members and other not in members:
+                    setattr(cls, other, members[given])
 
     @property
     def name(self) -> str:
@@ -85,6 +103,9 @@ class FeatureColumn:
     def transform_feature(self, cache: FeatureCache) -> Any:
         """What it makes of the features before it is used."""
         raise NotImplementedError(f"{type(self).__name__}.transform_feature")
+
+
+    _parse_example_spec, _transform_feature, _var_scope_name = parse_example_spec, transform_feature, var_scope_name
 
 
 class DenseColumn(FeatureColumn):
@@ -108,9 +129,15 @@ class IdsAndWeights(NamedTuple):
 
 
 class CategoricalColumn(FeatureColumn):
-    """A column that gives ids below ``num_buckets``; -1 is no id."""
+    """A column that gives ids below ``num_buckets``; -1 stands for none."""
 
     IdWeightPair = IdsAndWeights
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        given = vars(cls).get("_get_sparse_tensors")  # it took the collections of variables, too, of which it has none
+        if given is not None and "get_sparse_tensors" not in vars(cls):
+            cls.get_sparse_tensors = given  # type: ignore[method-assign]
 
     @property
     def num_buckets(self) -> int:
@@ -120,6 +147,9 @@ class CategoricalColumn(FeatureColumn):
     def get_sparse_tensors(self, cache: FeatureCache) -> IdsAndWeights:
         """Its ids for a batch."""
         return IdsAndWeights(cache.get(self))
+
+    def _get_sparse_tensors(self, inputs: FeatureCache, weight_collections: Any = None, trainable: Any = None) -> IdsAndWeights:
+        return self.get_sparse_tensors(inputs)
 
 
 def sparse_input(tensor: Any, ignore_value: Any = None) -> SparseTensor:
@@ -135,6 +165,6 @@ def sparse_input(tensor: Any, ignore_value: Any = None) -> SparseTensor:
 
 
 def check_key(key: Any) -> None:
-    """TypeError for a key that is no text."""
+    """TypeError unless the key is text."""
     if not isinstance(key, str):
         raise TypeError(f"key must be a string. Got: type {type(key)}. Given key: {key}.")

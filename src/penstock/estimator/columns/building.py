@@ -5,8 +5,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from penstock.estimator.columns.base import CategoricalColumn, DenseColumn, FeatureCache, FeatureColumn
+from penstock.estimator.columns.dense import EmbeddingColumn, SharedEmbeddingColumn
+from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
-from penstock.graph.scopes import control_dependencies, get_collection
+from penstock.graph.scopes import control_dependencies, get_collection, name_scope
 from penstock.ops.array.pack import concat
 from penstock.ops.array.shape_ops import reshape, shape
 from penstock.ops.constant import identity
@@ -24,6 +26,14 @@ from penstock.variables.scope import get_variable, get_variable_scope, variable_
 def input_layer(features: dict[str, Any], feature_columns: Any, weight_collections: Any = None, trainable: bool = True,
                 cols_to_vars: dict[Any, Any] | None = None, cols_to_output_tensors: dict[Any, Any] | None = None) -> Any:
     """``tf.feature_column.input_layer``: the numbers of dense columns side by side, in the order of their names: [batch, numbers]."""
+    return joined_numbers(features, feature_columns, weight_collections, trainable, cols_to_vars, cols_to_output_tensors)
+
+
+def joined_numbers(features: dict[str, Any], feature_columns: Any, weight_collections: Any = None, trainable: bool = True,
+                   cols_to_vars: dict[Any, Any] | None = None, cols_to_output_tensors: dict[Any, Any] | None = None,
+                   tables_first: bool = False) -> Any:
+    """What ``input_layer`` gives. In TensorFlow's canned networks all tables of embeddings come before the ids of the first one (``tables_first``),
+    unless a table is shared: the seeds of initial values follow from that."""
     columns = sorted_columns(feature_columns)
     for column in columns:
         if not isinstance(column, DenseColumn):
@@ -32,9 +42,15 @@ def input_layer(features: dict[str, Any], feature_columns: Any, weight_collectio
     collections = _with_defaults(weight_collections)
     with variable_scope(None, default_name="input_layer", values=list(features.values())):
         cache = FeatureCache(features)
+        scopes: dict[Any, Any] = {}
+        for column in columns if tables_first and not any(isinstance(column, SharedEmbeddingColumn) for column in columns) else ():
+            if isinstance(column, EmbeddingColumn):
+                with variable_scope(None, default_name=column.var_scope_name, auxiliary_name_scope=False) as scopes[column]:
+                    cache.tables[column] = column.new_table(collections, trainable)
+                    default_graph().imply(1)  # a resource there
         outputs = []
         for column in columns:
-            with variable_scope(None, default_name=column.var_scope_name):
+            with variable_scope(scopes.get(column), default_name=column.var_scope_name):
                 output = flat_numbers(column, cache, collections, trainable)
                 outputs.append(output)
                 if cols_to_vars is not None:
@@ -71,10 +87,7 @@ def linear_model(features: dict[str, Any], feature_columns: Any, units: int = 1,
 def sequence_input_layer(features: dict[str, Any], feature_columns: Any, weight_collections: Any = None, trainable: bool = True) -> tuple[Any, Any]:
     """``tf.contrib.feature_column.sequence_input_layer``: ([batch, steps, numbers], [batch] lengths) of columns of sequences."""
     columns = sorted_columns(feature_columns)
-    for column in columns:
-        if not hasattr(column, "get_sequence_dense_tensor"):
-            raise ValueError("All feature_columns must be of type _SequenceDenseColumn. You can wrap a sequence_categorical_column with an "
-                             f"embedding_column or indicator_column. Given (type {type(column)}): {column}")
+    check_sequence_columns(columns)
     outputs, lengths = [], []
     with variable_scope(None, default_name="sequence_input_layer", values=list(features.values())):
         cache = FeatureCache(features)
@@ -84,11 +97,24 @@ def sequence_input_layer(features: dict[str, Any], feature_columns: Any, weight_
                 extents = shape(dense)
                 outputs.append(reshape(dense, [extents[0], extents[1], column.variable_shape.num_elements()]))
                 lengths.append(length)
-        _check_batch_sizes(outputs, columns)
-        checks = [assert_equal(lengths[0], length, message=f"the sequences of the columns {columns[0].name!r} and {column.name!r} differ in length")
-                  for length, column in zip(lengths[1:], columns[1:])]
-        with control_dependencies(checks):
-            return concat(outputs, -1), identity(lengths[0])
+        return joined_sequences(outputs, lengths, columns)
+
+
+def check_sequence_columns(columns: Iterable[Any]) -> None:
+    """ValueError for a column that is not one of sequences."""
+    for column in columns:
+        if not hasattr(column, "get_sequence_dense_tensor"):
+            raise ValueError("All feature_columns must be of type _SequenceDenseColumn. You can wrap a sequence_categorical_column with an "
+                             f"embedding_column or indicator_column. Given (type {type(column)}): {column}")
+
+
+def joined_sequences(outputs: list[Any], lengths: list[Any], columns: list[Any]) -> tuple[Any, Any]:
+    """The numbers of columns side by side, and the lengths of the sequences, which must be the same in all of them."""
+    _check_batch_sizes(outputs, columns)
+    checks = [assert_equal(lengths[0], length, message=f"the sequences of the columns {columns[0].name!r} and {column.name!r} differ in length")
+              for length, column in zip(lengths[1:], columns[1:])]
+    with control_dependencies(checks):
+        return concat(outputs, -1), identity(lengths[0])
 
 
 def make_parse_example_spec(feature_columns: Iterable[FeatureColumn]) -> dict[str, Any]:
@@ -102,6 +128,13 @@ def make_parse_example_spec(feature_columns: Iterable[FeatureColumn]) -> dict[st
                 raise ValueError(f"feature_columns contain different parse_spec for key {key}. Given {value} and {result[key]}")
             result[key] = value
     return result
+
+
+def transform_features(features: dict[str, Any], feature_columns: Any) -> dict[Any, Any]:
+    """What each column makes of the features, by column: ``_transform_features``, which estimators of programs call."""
+    with name_scope(None, default_name="transform_features", values=list(features.values())):
+        cache = FeatureCache(features)
+        return {column: cache.get(column) for column in sorted_columns(feature_columns)}
 
 
 def sorted_columns(feature_columns: Any) -> list[Any]:

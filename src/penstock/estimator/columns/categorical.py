@@ -157,6 +157,8 @@ def categorical_column_with_vocabulary_list(key: str, vocabulary_list: Any, dtyp
         raise ValueError(f"Duplicate keys in vocabulary_list {vocabulary_list}, column_name: {key}")
     kind = dtypes.as_dtype(np.array(vocabulary_list).dtype)
     dtype = kind if dtype is None else dtypes.as_dtype(dtype)
+    if kind != dtypes.string and not kind.is_integer:
+        raise ValueError(f"vocabulary dtype must be string or integer. dtype: {kind}, column_name: {key}")
     if dtype.is_integer != kind.is_integer:
         raise ValueError(f"dtype {dtype} and vocabulary dtype {kind} do not match, column_name: {key}")
     _check_unknown(key, default_value, num_oov_buckets, -1)

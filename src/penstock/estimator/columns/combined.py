@@ -122,7 +122,6 @@ class WeightedCategoricalColumn(CategoricalColumn, namedtuple("WeightedCategoric
 def weighted_categorical_column(categorical_column: CategoricalColumn, weight_feature_key: str, dtype: Any = dtypes.float32) -> Any:
     """``tf.feature_column.weighted_categorical_column``: another feature has a weight for each id."""
     check_key(weight_feature_key)
-    dtype = dtypes.as_dtype(dtype)
-    if not (dtype.is_integer or dtype.is_floating):
+    if dtype is None or not (dtypes.as_dtype(dtype).is_integer or dtypes.as_dtype(dtype).is_floating):
         raise ValueError(f"dtype {dtype} is not convertible to float.")
-    return WeightedCategoricalColumn(categorical_column, weight_feature_key, dtype)
+    return WeightedCategoricalColumn(categorical_column, weight_feature_key, dtypes.as_dtype(dtype))

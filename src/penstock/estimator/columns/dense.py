@@ -5,7 +5,7 @@ import math
 from collections import namedtuple
 from typing import Any
 
-from penstock.estimator.columns.base import CategoricalColumn, DenseColumn, FeatureCache, IdsAndWeights
+from penstock.estimator.columns.base import CategoricalColumn, DenseColumn, FeatureCache
 from penstock.estimator.columns.sequence import Sequence, SequenceCategoricalColumn, sequence_lengths
 from penstock.graph import dtypes
 from penstock.graph.scopes import add_to_collection, get_collection, name_scope
@@ -116,11 +116,12 @@ class EmbeddingBase(_OfCategorical):
         """The length of an embedding."""
         return as_shape([self.dimension])
 
-    def transform_feature(self, cache: FeatureCache) -> IdsAndWeights:
+    def transform_feature(self, cache: FeatureCache) -> Any:
         """The ids."""
-        return self.categorical_column.get_sparse_tensors(cache)
+        return cache.get(self.categorical_column)
 
-    def _new_table(self, weight_collections: Any, trainable: bool) -> Any:
+    def new_table(self, weight_collections: Any, trainable: bool) -> Any:
+        """A table of embeddings, in the scope around."""
         table = get_variable("embedding_weights", (self.categorical_column.num_buckets, self.dimension), dtypes.float32, self.initializer,
                              trainable=self.trainable and trainable, collections=weight_collections)
         if self.ckpt_to_load_from is not None:
@@ -130,7 +131,7 @@ class EmbeddingBase(_OfCategorical):
 
     def look_up(self, table: Any, cache: FeatureCache) -> Any:
         """The combined embeddings of each example's ids in a table."""
-        ids, weights = cache.get(self)
+        ids, weights = self.categorical_column.get_sparse_tensors(cache)
         parts = list(table) if isinstance(table, PartitionedVariable) else [table]
         return safe_embedding_lookup_sparse(parts, ids, weights, combiner=self.combiner, name=f"{self.name}_weights", max_norm=self.max_norm)
 
@@ -143,7 +144,9 @@ class EmbeddingColumn(EmbeddingBase, namedtuple("EmbeddingColumn", [
 
     def _numbers(self, cache: FeatureCache, weight_collections: Any, trainable: bool) -> Any:
         """The combined embeddings of an example's ids; zeros if it has none."""
-        return self.look_up(self._new_table(weight_collections, trainable), cache)
+        self.categorical_column.get_sparse_tensors(cache)  # before the table, whose seed follows from the nodes before it
+        table = cache.tables.get(self)
+        return self.look_up(self.new_table(weight_collections, trainable) if table is None else table, cache)
 
 
 class SharedEmbeddingColumn(EmbeddingBase, namedtuple("SharedEmbeddingColumn", [
@@ -161,12 +164,13 @@ class SharedEmbeddingColumn(EmbeddingBase, namedtuple("SharedEmbeddingColumn", [
     def _numbers(self, cache: FeatureCache, weight_collections: Any, trainable: bool) -> Any:
         """The combined embeddings of an example's ids."""
         with name_scope(None, default_name=self.name):
+            self.categorical_column.get_sparse_tensors(cache)
             tables = get_collection(self.shared_embedding_collection_name)
             if len(tables) > 1:
                 raise ValueError(f"Collection {tables} can only contain one variable. Suggested fix A: Choose a unique name for this collection. "
                                  "Suggested fix B: Do not add any variables to this collection; Penstock adds the table itself.")
             if not tables:
-                add_to_collection(self.shared_embedding_collection_name, self._new_table(weight_collections, trainable))
+                add_to_collection(self.shared_embedding_collection_name, self.new_table(weight_collections, trainable))
             table = get_collection(self.shared_embedding_collection_name)[0]
             wanted = [self.categorical_column.num_buckets, self.dimension]
             if table.shape.as_list() != wanted:

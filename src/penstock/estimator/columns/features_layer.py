@@ -1,28 +1,29 @@
-"""DenseFeatures: the input layer of columns as a Keras layer, which is called on a dict of features and owns the tables of embeddings."""
+"""The input layers of columns as Keras layers, which are called on a dict of features and own the tables of embeddings."""
 from __future__ import annotations
 
 from typing import Any
 
 from penstock.estimator.columns.base import DenseColumn, FeatureCache
-from penstock.estimator.columns.building import flat_numbers, sorted_columns
+from penstock.estimator.columns.building import check_sequence_columns, flat_numbers, joined_sequences, sorted_columns
 from penstock.estimator.columns.dense import EmbeddingBase
+from penstock.estimator.columns.sequence import sequence_lengths
 from penstock.graph.scopes import name_scope
 from penstock.layers.base import Layer
 from penstock.ops.array.pack import concat
 from penstock.ops.array.shape_ops import reshape, shape
 
 
-class DenseFeatures(Layer):
-    """``tf.keras.layers.DenseFeatures``: the numbers of dense columns side by side, in the order of their names: [batch, numbers]."""
+class _Features(Layer):
+    """What both share: columns in the order of their names, and the tables of embeddings."""
 
     def __init__(self, feature_columns: Any, trainable: bool = True, name: str | None = None, **kwargs: Any) -> None:
         super().__init__(trainable=trainable, name=name, **kwargs)
         self._feature_columns = sorted_columns(feature_columns)
-        for column in self._feature_columns:
-            if not isinstance(column, DenseColumn):
-                raise ValueError("Items of feature_columns must be a DenseColumn. You can wrap a categorical column with an embedding_column or "
-                                 f"indicator_column. Given: {column}")
+        self._check_columns()
         self._tables: dict[str, Any] = {}
+
+    def _check_columns(self) -> None:
+        """ValueError for a column that has no numbers of the kind that is needed."""
 
     def build(self, input_shape: Any) -> None:
         """Makes the tables; columns that share one have one."""
@@ -33,30 +34,68 @@ class DenseFeatures(Layer):
                     column.initializer, trainable=self.trainable and column.trainable)
         super().build(input_shape)
 
+    def _numbers(self, column: Any, cache: FeatureCache) -> Any:
+        return column.look_up(self._tables[column.var_scope_name], cache)
+
+    def get_config(self) -> dict[str, Any]:
+        """Refused: columns are Python objects, of functions among other things."""
+        raise NotImplementedError(f"{type(self).__name__}: feature columns have no configuration. Make the layer anew, and load its weights.")
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """Refused, as ``get_config`` is."""
+        raise NotImplementedError(f"{cls.__name__}: feature columns have no configuration. Make the layer anew, and load its weights.")
+
+
+class DenseFeatures(_Features):
+    """``tf.keras.layers.DenseFeatures``: the numbers of dense columns side by side, in the order of their names: [batch, numbers]."""
+
+    def _check_columns(self) -> None:
+        for column in self._feature_columns:
+            if not isinstance(column, DenseColumn):
+                raise ValueError("Items of feature_columns must be a DenseColumn. You can wrap a categorical column with an embedding_column or "
+                                 f"indicator_column. Given: {column}")
+
     def call(self, features: Any) -> Any:
         """The numbers of a batch."""
-        if not isinstance(features, dict):
-            raise ValueError("We expected a dictionary here. Instead we got: ", features)
+        _check_features(features)
         cache, outputs = FeatureCache(features), []
         for column in self._feature_columns:
             with name_scope(column.name):
                 if isinstance(column, EmbeddingBase):
-                    numbers = column.look_up(self._tables[column.var_scope_name], cache)
+                    numbers = self._numbers(column, cache)
                     outputs.append(reshape(numbers, [shape(numbers)[0], column.dimension]))
                 else:
                     outputs.append(flat_numbers(column, cache))
         return concat(outputs, -1)
 
-    def get_config(self) -> dict[str, Any]:
-        """Refused: columns are Python objects, of functions among other things."""
-        raise NotImplementedError("DenseFeatures: feature columns have no configuration. Make the layer anew, and load its weights.")
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> DenseFeatures:
-        """Refused, as ``get_config`` is."""
-        raise NotImplementedError("DenseFeatures: feature columns have no configuration. Make the layer anew, and load its weights.")
-
     def compute_output_shape(self, input_shape: Any) -> tuple[Any, int]:
         """[batch, numbers]."""
         first = next(iter(input_shape.values())) if isinstance(input_shape, dict) else input_shape
         return first[0], sum(column.variable_shape.num_elements() for column in self._feature_columns)
+
+
+class SequenceFeatures(_Features):
+    """``tf.keras.experimental.SequenceFeatures``: the numbers of columns of sequences side by side, [batch, steps, numbers], and their lengths."""
+
+    def _check_columns(self) -> None:
+        check_sequence_columns(self._feature_columns)
+
+    def call(self, features: Any) -> Any:
+        """(numbers, lengths) of a batch of sequences."""
+        _check_features(features)
+        cache, outputs, lengths = FeatureCache(features), [], []
+        for column in self._feature_columns:
+            with name_scope(column.name):
+                if isinstance(column, EmbeddingBase):
+                    dense, length = self._numbers(column, cache), sequence_lengths(column.categorical_column.get_sparse_tensors(cache).id_tensor)
+                else:
+                    dense, length = column.get_sequence_dense_tensor(cache)
+                outputs.append(reshape(dense, [shape(dense)[0], shape(dense)[1], column.variable_shape.num_elements()]))
+                lengths.append(length)
+        return joined_sequences(outputs, lengths, self._feature_columns)
+
+
+def _check_features(features: Any) -> None:
+    if not isinstance(features, dict):
+        raise ValueError("We expected a dictionary here. Instead we got: ", features)

@@ -98,7 +98,7 @@ class Head:
         """The loss to train."""
         with name_scope(None, "losses"):
             losses = self.create_loss(features, mode, checked_logits(logits, self.logits_dimension), labels)
-            return _regularized(losses.training_loss, regularization_losses)[0]
+            return _regularize(losses.training_loss, regularization_losses)[0]
 
     def create_loss(self, features: Any, mode: Any, logits: Any, labels: Any) -> LossSpec:
         """The loss to train and what it is made of."""
@@ -131,7 +131,7 @@ class Head:
             if mode == ModeKeys.PREDICT:
                 return EstimatorSpec(mode, predictions=predictions, export_outputs=self.export_outputs(predictions))
             losses = self.create_loss(features, mode, checked_logits(logits, self.logits_dimension), labels)
-            loss, penalty = _regularized(losses.training_loss, regularization_losses)
+            loss, penalty = _regularize(losses.training_loss, regularization_losses)
             if mode == ModeKeys.EVAL:
                 return EstimatorSpec(mode, predictions=predictions, loss=loss, eval_metric_ops=self._all_metrics(losses, penalty, predictions))
             train_op = training_op(loss, optimizer, trainable_variables, train_op_fn, update_ops)
@@ -176,7 +176,7 @@ def training_op(loss: Any, optimizer: Any, trainable_variables: Any, train_op_fn
     return group(train_op, *updates) if updates else train_op
 
 
-def _regularized(loss: Any, penalties: Any) -> tuple[Any, Any]:
+def _regularize(loss: Any, penalties: Any) -> tuple[Any, Any]:
     """(loss with penalties, sum of the penalties or None)."""
     if not penalties:
         return loss, None

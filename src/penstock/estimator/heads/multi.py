@@ -37,10 +37,10 @@ class MultiHead(Head):
 
     def create_loss(self, features: Any, mode: Any, logits: Any, labels: Any) -> LossSpec:
         """The weighted sum of the losses; the rest by head."""
-        logits, labels = self._by_head(logits), self._checked(labels, "labels")
+        logits, labels = self._by_head(logits), self._check(labels, "labels")
         losses = {head.name: head.create_loss(features, mode, logits[head.name], labels[head.name]) for head in self._heads}
         weights = dict(zip(losses, self._weights or [1.0] * len(losses)))
-        return LossSpec(self._merged([each.training_loss for each in losses.values()]),
+        return LossSpec(self._merge([each.training_loss for each in losses.values()]),
                         {name: multiply(each.unreduced_loss, weights[name]) for name, each in losses.items()},
                         {name: multiply(each.weights, weights[name]) for name, each in losses.items()},
                         {name: each.processed_labels for name, each in losses.items()})
@@ -60,13 +60,13 @@ class MultiHead(Head):
                               regularization_losses: Any = None) -> EstimatorSpec:
         """The specs of all heads as one."""
         logits = self._by_head(logits)
-        labels = {} if mode == ModeKeys.PREDICT else self._checked(labels, "labels")
+        labels = {} if mode == ModeKeys.PREDICT else self._check(labels, "labels")
         specs = {head.name: head.create_estimator_spec(features, mode, logits[head.name], labels.get(head.name), train_op_fn=lambda loss: no_op(),
                                                        update_ops=[]) for head in self._heads}
         predictions = {(name, key): value for name, spec in specs.items() for key, value in spec.predictions.items()}
         if mode == ModeKeys.PREDICT:
             return EstimatorSpec(mode, predictions=predictions, export_outputs=_export_outputs(specs))
-        loss = self._merged([spec.loss for spec in specs.values()])
+        loss = self._merge([spec.loss for spec in specs.values()])
         loss = add_n([loss, *regularization_losses]) if regularization_losses else loss
         if mode == ModeKeys.EVAL:
             with name_scope("merge_eval"):
@@ -78,11 +78,11 @@ class MultiHead(Head):
             summary.scalar("loss", loss)
         return EstimatorSpec(mode, predictions=predictions, loss=loss, train_op=train_op)
 
-    def _merged(self, losses: list[Any]) -> Any:
+    def _merge(self, losses: list[Any]) -> Any:
         with name_scope(None, "merge_losses", losses):
             return add_n([multiply(loss, weight) for loss, weight in zip(losses, self._weights)] if self._weights else losses)
 
-    def _checked(self, values: Any, what: str) -> dict[str, Any]:
+    def _check(self, values: Any, what: str) -> dict[str, Any]:
         if not isinstance(values, dict):
             raise ValueError(f"{what} must be a dict. Given: {values}")
         missing = sorted({head.name for head in self._heads} - values.keys())
@@ -93,7 +93,7 @@ class MultiHead(Head):
     def _by_head(self, logits: Any) -> dict[str, Any]:
         """{head: its logits}."""
         if isinstance(logits, dict):
-            return self._checked(logits, "logits")
+            return self._check(logits, "logits")
         with name_scope(None, "split_logits", [logits]):
             logits = to_tensor(logits)
             sizes = [head.logits_dimension for head in self._heads]

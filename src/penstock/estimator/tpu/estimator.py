@@ -73,6 +73,13 @@ class TPUEstimator(Estimator):
         return super().call_input_fn(input_fn, mode)
 
 
+def export_estimator_savedmodel(estimator: Estimator, export_dir_base: str, serving_input_receiver_fn: Callable[[], Any],
+                                assets_extra: dict[str, str] | None = None, as_text: bool = False, checkpoint_path: str | None = None,
+                                strip_default_attrs: bool = False) -> bytes:
+    """``tf.contrib.tpu.export_estimator_savedmodel``: the model of any Estimator, for serving on CPUs. TensorFlow adds a graph for TPUs."""
+    return estimator.export_savedmodel(export_dir_base, serving_input_receiver_fn, assets_extra, as_text, checkpoint_path, strip_default_attrs)
+
+
 def _returning_estimator_specs(model_fn: Callable[..., Any] | None) -> Callable[..., EstimatorSpec]:
     """The model function, with specs for TPUs as those of an Estimator."""
     if model_fn is None:

@@ -135,7 +135,7 @@ def boosted_trees_classifier_train_in_memory(
     params = TreeParams(n_trees, max_depth, learning_rate, l1_regularization, l2_regularization, tree_complexity, min_node_weight, center_bias,
                         pruning_mode, quantile_sketch_epsilon)
     model = BoostedTrees(head, feature_columns, model_dir, config, params, closed_form=closed_form, in_memory=True)
-    return model.train(_repeated(train_input_fn), hooks=train_hooks)  # type: ignore[return-value]
+    return model.train(_repeat(train_input_fn), hooks=train_hooks)  # type: ignore[return-value]
 
 
 def boosted_trees_regressor_train_in_memory(
@@ -147,10 +147,10 @@ def boosted_trees_regressor_train_in_memory(
     params = TreeParams(n_trees, max_depth, learning_rate, l1_regularization, l2_regularization, tree_complexity, min_node_weight, center_bias,
                         pruning_mode, quantile_sketch_epsilon)
     model = BoostedTrees(_regressor_head(label_dimension, weight_column), feature_columns, model_dir, config, params, in_memory=True)
-    return model.train(_repeated(train_input_fn), hooks=train_hooks)  # type: ignore[return-value]
+    return model.train(_repeat(train_input_fn), hooks=train_hooks)  # type: ignore[return-value]
 
 
-def _repeated(input_fn: Any) -> Any:
+def _repeat(input_fn: Any) -> Any:
     def repeated() -> Any:
         result = input_fn()
         return result.repeat() if isinstance(result, Dataset) else result

@@ -35,16 +35,16 @@ def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe"
     if isinstance(x, np.ndarray):
         x = x if np.issubdtype(x.dtype, np.floating) else x.astype(settings.floatx())
         x = np.divide(x, divisor, out=x)
-        x = x[_swapped(rank, first)] if swap else x
+        x = x[_channel_reversal(rank, first)] if swap else x
         x -= per_channel(mean)
         x /= per_channel(deviation)
         return x
     x = x / divisor
-    x = x[_swapped(rank, first)] if swap else x
+    x = x[_channel_reversal(rank, first)] if swap else x
     return (x - per_channel(mean)) / per_channel(deviation)
 
 
-def _swapped(rank: int, channels_first: bool) -> tuple[slice, ...]:
+def _channel_reversal(rank: int, channels_first: bool) -> tuple[slice, ...]:
     """The index that turns the order of channels around."""
     index = [slice(None)] * rank
     index[-3 if channels_first else -1] = slice(None, None, -1)

@@ -85,7 +85,7 @@ def _divisible(value: float) -> int:
     return rounded + 8 if rounded < 0.9 * value else rounded
 
 
-def _inverted(x: Any, filters: int, strides: int, number: int) -> Any:
+def _inverted_residual(x: Any, filters: int, strides: int, number: int) -> Any:
     """Expands the channels, convolves each, and projects them back; beside a shortcut where shapes allow it."""
     shortcut, depth, name = x, channels(x), f"block_{number}_" if number else "expanded_conv_"
     if number:
@@ -100,7 +100,7 @@ def _body_v2(x: Any, alpha: float) -> Any:
     x = relu6(_norm_v2(conv(pad_for_stride(x, 3, "Conv1_pad"), _divisible(32 * alpha), 3, "Conv1", 2), "bn_Conv1"), "Conv1_relu")
     sequence = [(filters, strides if index == 0 else 1) for filters, strides, count in _STACK_V2 for index in range(count)]
     for number, (filters, strides) in enumerate(sequence):
-        x = _inverted(x, _divisible(int(filters * alpha)), strides, number)
+        x = _inverted_residual(x, _divisible(int(filters * alpha)), strides, number)
     last = _divisible(1280 * alpha) if alpha > 1.0 else 1280
     return relu6(_norm_v2(conv(x, last, 1, "Conv_1"), "Conv_1_bn"), "out_relu")
 

@@ -32,21 +32,21 @@ def _separable_block(x: Any, filters: int, size: int, name: str, strides: int = 
         return norm(separable(relu(x), filters, size, f"separable_conv_2_{name}"), f"separable_conv_2_bn_{name}")
 
 
-def _adjusted(before: Any, x: Any, filters: int, cell: str) -> Any:
+def _adjust(before: Any, x: Any, filters: int, cell: str) -> Any:
     """The earlier tensor, in the height and width of ``x``."""
     with name_scope("adjust_block"):
         if before is None:
             return x
         if extents(before)[1] != extents(x)[1]:
             with name_scope(f"adjust_reduction_block_{cell}"):
-                return _halved(relu(before, f"adjust_relu_1_{cell}"), filters, cell)
+                return _halve(relu(before, f"adjust_relu_1_{cell}"), filters, cell)
         if channels(before) != filters:
             with name_scope(f"adjust_projection_block_{cell}"):
                 return norm(conv(relu(before), filters, 1, f"adjust_conv_projection_{cell}", padding="same"), f"adjust_bn_{cell}")
         return before
 
 
-def _halved(x: Any, filters: int, cell: str) -> Any:
+def _halve(x: Any, filters: int, cell: str) -> Any:
     """Every second pixel, and, beside it, every second one of the image that is shifted by one."""
     halves = []
     for number in (1, 2):
@@ -69,7 +69,7 @@ def _normal(x: Any, before: Any, filters: int, cell: str) -> tuple[Any, Any]:
         return _separable_block(tensor, filters, size, f"normal_{side}_{cell}")
 
     with name_scope(f"normal_A_block_{cell}"):
-        p = _adjusted(before, x, filters, cell)
+        p = _adjust(before, x, filters, cell)
         h = norm(conv(relu(x), filters, 1, f"normal_conv_1_{cell}", padding="same"), f"normal_bn_1_{cell}")
         with name_scope("block_1"):
             first = add(1, twice(h, 5, "left1"), twice(p, 3, "right1"))
@@ -93,7 +93,7 @@ def _reduction(x: Any, before: Any, filters: int, cell: str) -> tuple[Any, Any]:
         return MaxPooling2D(3, strides=2, name=f"reduction_{side}_{cell}")(padded)
 
     with name_scope(f"reduction_A_block_{cell}"):
-        p = _adjusted(before, x, filters, cell)
+        p = _adjust(before, x, filters, cell)
         h = norm(conv(relu(x), filters, 1, f"reduction_conv_1_{cell}", padding="same"), f"reduction_bn_1_{cell}")
         padded = pad_for_stride(h, 3, f"reduction_pad_1_{cell}")
         with name_scope("block_1"):

@@ -20,12 +20,12 @@ def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
     """``tf.keras.backend.switch``: one of two values, as a whole or elementwise."""
     condition = condition if condition.dtype == dtypes.bool_ else cast(condition, dtypes.bool_)
 
-    def made(expression: Any) -> Callable[[], Any]:
+    def branch(expression: Any) -> Callable[[], Any]:
         return expression if callable(expression) else lambda: expression
 
     if condition.shape.ndims == 0:
-        return cond(condition, made(then_expression), made(else_expression))
-    then, other = made(then_expression)(), made(else_expression)()
+        return cond(condition, branch(then_expression), branch(else_expression))
+    then, other = branch(then_expression)(), branch(else_expression)()
     rank, wanted = condition.shape.ndims, then.shape.ndims
     if rank > wanted:
         raise ValueError(f"Rank of `condition` should be less than or equal to rank of `then_expression` and `else_expression`. "

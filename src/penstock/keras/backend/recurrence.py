@@ -71,7 +71,7 @@ def recur(step_function: StepFunction, inputs: Any, initial_states: Sequence[Any
     steps, batch = sequence.flat[0].shape.as_list()[:2]
     if unroll and not steps:
         raise ValueError("Unrolling requires a fixed number of timesteps.")
-    last, outputs, states = _unrolled(sequence, steps) if unroll else _looped(sequence, input_length)
+    last, outputs, states = _unroll(sequence, steps) if unroll else _loop(sequence, input_length)
 
     def arranged(tensor: Any) -> Any:
         tensor.set_shape([steps, batch, *tensor.shape.as_list()[2:]])
@@ -88,7 +88,7 @@ def _by_rows(function: Callable[[Any], Any], tensor: Any) -> Any:
     return reshape(result, [lengths[0] if steps is None else steps, lengths[1] if batch is None else batch, width])
 
 
-def _unrolled(sequence: _Sequence, steps: int) -> Result:
+def _unroll(sequence: _Sequence, steps: int) -> Result:
     columns = [unstack(tensor) for tensor in sequence.flat]
     masks = None if sequence.mask is None else unstack(sequence.mask)
     order = range(steps - 1, -1, -1) if sequence.backwards else range(steps)
@@ -110,7 +110,7 @@ def _unrolled(sequence: _Sequence, steps: int) -> Result:
     return last, whole, states
 
 
-def _looped(sequence: _Sequence, input_length: Any) -> Result:
+def _loop(sequence: _Sequence, input_length: Any) -> Result:
     steps = shape(sequence.flat[0])[0]
 
     def array_of(tensor: Any, name: str) -> Any:

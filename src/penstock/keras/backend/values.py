@@ -93,12 +93,12 @@ def placeholder(shape: Any = None, ndim: int | None = None, dtype: Any = None, s
 
 def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
     """``tf.keras.backend.zeros``: a variable, or a tensor if the shape is not known."""
-    return _filled(fill.zeros(shape, _kind(dtype)), name)
+    return _fill(fill.zeros(shape, _kind(dtype)), name)
 
 
 def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
     """``tf.keras.backend.ones``: a variable, or a tensor if the shape is not known."""
-    return _filled(fill.ones(shape, _kind(dtype)), name)
+    return _fill(fill.ones(shape, _kind(dtype)), name)
 
 
 def eye(size: Any, dtype: Any = None, name: str | None = None) -> Any:
@@ -106,7 +106,7 @@ def eye(size: Any, dtype: Any = None, name: str | None = None) -> Any:
     return variable(diag.eye(size, dtype=_kind(dtype)), dtype, name)
 
 
-def _filled(value: Any, name: str | None) -> Any:
+def _fill(value: Any, name: str | None) -> Any:
     return variable(value, value.dtype.base_dtype, name) if value.shape.is_fully_defined() else value
 
 

@@ -166,7 +166,9 @@ class ModelCheckpoint(Callback):
             self.best = current
         elif self.verbose > 0:
             print(f"\nEpoch {epoch + 1:05d}: saving model to {path}")
-        (self.model.save_weights if self.save_weights_only else self.model.save)(path, overwrite=True)
+        strategy = getattr(self.model, "_strategy", None)
+        if strategy is None or strategy.extended.should_checkpoint:  # of several workers, one saves
+            (self.model.save_weights if self.save_weights_only else self.model.save)(path, overwrite=True)
 
     def _latest_file(self) -> str | None:
         """The newest file whose name fits the pattern."""

@@ -53,9 +53,9 @@ class TensorBoard(Callback):
                 if self.write_grads and any(weight is each for each in layer.trainable_weights):
                     made.append(self._gradient_histogram(name, weight))
                 if self.write_images:
-                    picture = _picture(weight)
-                    if picture is not None:
-                        made.append(image(name, picture))
+                    images = _images(weight)
+                    if images is not None:
+                        made.append(image(name, images))
             outputs = getattr(layer, "_inbound_nodes", ()) and layer._inbound_nodes[-1].output_tensors
             flat = outputs if isinstance(outputs, list) else [outputs]
             made += [histogram(f"{layer.name}_out" if len(flat) == 1 else f"{layer.name}_out_{index}", tensor)
@@ -110,8 +110,8 @@ class TensorBoard(Callback):
         self.writer.close()
 
 
-def _picture(weight: Any) -> Any:
-    """A weight as pictures: (number, height, width, 1); None if it has too many axes."""
+def _images(weight: Any) -> Any:
+    """A weight as images: (number, height, width, 1); None if it has too many axes."""
     extents = [extent for extent in weight.shape.as_list() if extent != 1]
     flat = squeeze(weight)
     if len(extents) == 1:

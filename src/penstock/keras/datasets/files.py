@@ -84,7 +84,7 @@ def _cifar(x_train: Any, y_train: Any, x_test: Any, y_test: Any) -> Split:
 # --- texts -----------------------------------------------------------------------------------------------------------
 
 
-def _limited(rows: Any, labels: Any, num_words: int | None, skip_top: int, maxlen: int | None, start_char: int | None, oov_char: int | None,
+def _limit(rows: Any, labels: Any, num_words: int | None, skip_top: int, maxlen: int | None, start_char: int | None, oov_char: int | None,
              index_from: int) -> tuple[list[Any], Any]:
     """Sequences with their start, shifted, without rare and too frequent words."""
     if start_char is not None:
@@ -116,7 +116,7 @@ def load_imdb(path: str = "imdb.npz", num_words: int | None = None, skip_top: in
         state.shuffle(order)
         shuffled.append((x[order], y[order]))
     rows, labels = np.concatenate([x for x, _ in shuffled]), np.concatenate([y for _, y in shuffled])
-    limited, kept = _limited(rows, labels, num_words, skip_top, maxlen, start_char, oov_char, index_from)
+    limited, kept = _limit(rows, labels, num_words, skip_top, maxlen, start_char, oov_char, index_from)
     return _split(limited, kept, len(shuffled[0][0]))
 
 
@@ -129,7 +129,7 @@ def load_reuters(path: str = "reuters.npz", num_words: int | None = None, skip_t
         x, y = data["x"], data["y"]
     order = np.arange(len(x))
     np.random.RandomState(seed).shuffle(order)
-    limited, kept = _limited(x[order], y[order], num_words, skip_top, maxlen, start_char, oov_char, index_from)
+    limited, kept = _limit(x[order], y[order], num_words, skip_top, maxlen, start_char, oov_char, index_from)
     return _split(limited, kept, int(len(limited) * (1 - test_split)))
 
 

@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from penstock.data.transformations import cardinality
 from penstock.errors import OutOfRangeError
 from penstock.graph import nest
 from penstock.keras.utils.data import GeneratorEnqueuer, OrderedEnqueuer, SequenceEnqueuer
 from penstock.keras.utils.data import Sequence as KerasSequence
-from penstock.layers.sessions import initialized_session
+from penstock.layers.sessions import initialized_session, values_of
+from penstock.ops.data.dataset_core import INFINITE
 
 _AHEAD = 2  # batches that are made ready while the model trains
 _LARGE = 1 << 20  # bytes of a batch that is worth a thread
@@ -106,8 +108,8 @@ class CallSource(Source):
     """What a function gives, call by call: values of tensors, or elements of a dataset, from which ``restart`` begins again."""
 
     def __init__(self, fetch: Callable[[], Any], prepare: Callable[[Any], Sequence[Any]], steps: int | None,
-                 restart: Callable[[], None] | None) -> None:
-        self._fetch, self._prepare, self.steps, self._restart = fetch, prepare, steps, restart
+                 restart: Callable[[], None] | None, size: Callable[[Any], int] = lambda _: 1) -> None:
+        self._fetch, self._prepare, self.steps, self._restart, self._size = fetch, prepare, steps, restart, size
         self._known, self._fresh = steps is not None, True
         self._waiting: list[Any] = []
         self.ran_out = False
@@ -134,7 +136,7 @@ class CallSource(Source):
             self.rewind()
         self._fresh, count = False, 0
         for value in _ahead(self._next, self.steps if self._known else None):
-            yield Batch(self._prepare(value), 1, 1)
+            yield Batch(self._prepare(value), self._size(value), 1)
             count += 1
         if self._known:
             self.ran_out = count < (self.steps or 0)
@@ -183,11 +185,22 @@ def _ahead(fetch: Callable[[], Any], limit: int | None) -> Iterator[Any]:
         thread.join()
 
 
-def dataset_source(dataset: Any, prepare: Callable[[Any], Sequence[Any]], steps: int | None) -> CallSource:
-    """The elements of a ``tf.data.Dataset``; without ``steps`` all of them, from the beginning in each epoch."""
+def dataset_source(dataset: Any, prepare: Callable[[Any], Sequence[Any]], steps: int | None, steps_name: str) -> CallSource:
+    """The elements of a ``tf.data.Dataset``; without ``steps`` all of them, from the beginning in each epoch. ValueError if they have no end;
+    ``steps_name`` is the argument that should have said where to end."""
     graph = dataset._variant_tensor.op.graph
-    if graph.imperative:
-        return _eager_source(dataset, graph, prepare, steps)
+    with graph.as_default():
+        length = int(values_of([cardinality(dataset)])[0])
+    if steps is None and length == INFINITE:
+        raise ValueError(f"When passing an infinitely repeating dataset, you must specify the `{steps_name}` argument.")
+    source = _eager_source(dataset, graph, prepare, steps) if graph.imperative else _session_source(dataset, prepare, steps)
+    if steps is None and length >= 0 and (not graph.imperative or steps_name == "steps"):
+        source.steps = length  # as TensorFlow has it: the training of imperative style learns it in the first epoch
+    return source
+
+
+def _session_source(dataset: Any, prepare: Callable[[Any], Sequence[Any]], steps: int | None) -> CallSource:
+    """The elements of a dataset of a graph."""
     iterator = dataset.make_initializable_iterator()
     element = iterator.get_next()
     flat = nest.flatten(element)
@@ -198,7 +211,7 @@ def dataset_source(dataset: Any, prepare: Callable[[Any], Sequence[Any]], steps:
 
 
 def _eager_source(dataset: Any, graph: Any, prepare: Callable[[Any], Sequence[Any]], steps: int | None) -> CallSource:
-    """The elements of a dataset of imperative style."""
+    """The elements of a dataset of imperative style, where, as in TensorFlow, training weighs batches by their rows."""
     iterators: list[Any] = []
 
     def restart() -> None:
@@ -209,8 +222,12 @@ def _eager_source(dataset: Any, graph: Any, prepare: Callable[[Any], Sequence[An
         with graph.as_default():
             return nest.map_structure(lambda tensor: tensor.numpy(), iterators[0].get_next())
 
+    def rows(value: Any) -> int:
+        first = nest.flatten(value)[0]
+        return len(first) if np.ndim(first) else 1
+
     restart()
-    return CallSource(fetch, prepare, steps, restart)
+    return CallSource(fetch, prepare, steps, restart, rows)
 
 
 def tensor_source(tensors: Any, prepare: Callable[[Any], Sequence[Any]], steps: int | None) -> CallSource:
@@ -238,6 +255,7 @@ class GeneratorSource(Source):
                 raise ValueError("When passing an infinite generator, please specify the number of steps per epoch.")
             self.steps = len(generator)
         self._generator = generator
+        self._began = self.ran_out = False
         self._enqueuer: SequenceEnqueuer | None = None
         if self._sequence and workers > 0:
             self._enqueuer = OrderedEnqueuer(generator, use_multiprocessing=use_multiprocessing, shuffle=shuffle)
@@ -256,12 +274,14 @@ class GeneratorSource(Source):
         return value
 
     def epoch(self) -> Iterator[Batch]:
-        """``steps`` batches."""
+        """``steps`` batches, or less, if a generator ends."""
         for _ in range(self.steps or 0):
             try:
                 value = next(self._values)
             except StopIteration:
+                self.ran_out = self._began  # one that gives nothing at all is an error
                 return
+            self._began = True
             arrays = self._prepare(value)
             yield Batch(arrays, len(arrays[0]) if len(arrays) and hasattr(arrays[0], "__len__") else 1, 1)
 

@@ -10,7 +10,9 @@ from typing import Any
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.keras.backend.steps import ArrayStep
+from penstock.keras.engine import multi_worker
 from penstock.keras.engine.endpoints import Endpoint, loss_functions, metric_object, metrics_per_output, per_output
+from penstock.keras.engine.replicated import ends_of
 from penstock.keras.metrics.base import Metric
 from penstock.layers.branching import phase_state
 from penstock.layers.sessions import initialized_session
@@ -24,13 +26,14 @@ Weighted = tuple[bool, ...]  # for each output that has a loss: whether weights 
 class Compiled:
     """The losses, metrics and steps of a model."""
 
-    def __init__(self, model: Any, loss: Any, metrics: Any, weighted_metrics: Any, loss_weights: Any, sample_weight_mode: Any,
+    def __init__(self, model: Any, strategy: Any, loss: Any, metrics: Any, weighted_metrics: Any, loss_weights: Any, sample_weight_mode: Any,
                  target_tensors: Any) -> None:
-        self._model = model
+        self._model, self._strategy = model, strategy
+        self._ends = ends_of(model, strategy)
         names = model.output_names
         functions, targets = loss_functions(loss, names), _targets(target_tensors, names)
         self.endpoints = [Endpoint(output, name, function, target) for output, name, function, target in
-                          zip(model.outputs, names, functions, targets)]
+                          zip(self._ends.outputs, names, functions, targets)]
         for endpoint, weight in zip(self.endpoints, per_output(loss_weights, names, "`loss_weights`")):
             endpoint.loss_weight = 1.0 if weight is None else float(weight)
         for endpoint, mode in zip(self.endpoints, per_output(sample_weight_mode, names, "`sample_weight_mode`")):
@@ -129,7 +132,7 @@ class Compiled:
             if len(self.endpoints) > 1:
                 endpoint.report_loss(loss)
             total = endpoint.loss_weight * loss if total is None else total + endpoint.loss_weight * loss
-        others = self._model.get_losses_for(None) + self._model.get_losses_for(self._model.inputs)
+        others = self._ends.losses
         if total is None and not others:
             raise ValueError("The model cannot be compiled because it has no loss to optimize.")
         if not others:
@@ -152,10 +155,14 @@ class Compiled:
         feeds = [*model._feed_inputs, *(endpoint.target for endpoint in self.fed_endpoints)]
         feeds += [endpoint.sample_weight for endpoint, given in zip(self.trained_endpoints, weighted) if given]
         updates: Sequence[Any] = model.state_updates
+        fetches = [loss, *(metric._call_result for metric in self.reported)]
         if mode == "train":
             with name_scope("training"):
-                updates = [*model._training_updates(self.trained, loss), *model.get_updates_for(None), *model.get_updates_for(model.inputs)]
-        fetches = [loss, *(metric._call_result for metric in self.reported)]
+                if multi_worker.are_several(self._strategy):
+                    updates, fetches = multi_worker.in_step(self._strategy, model.optimizer, loss, self.trained, fetches)
+                else:
+                    updates = model._training_updates(self.trained, loss)
+                updates = [*updates, *self._ends.updates]
         return ArrayStep(feeds, fetches, updates, fixed_phase(mode == "train"))
 
 

@@ -40,7 +40,7 @@ def network_config(network: Any) -> dict[str, Any]:
 
     def ends(nested: Any) -> Any:
         placed = nest.map_structure(place, nested)
-        return _unwrapped(placed if nest.is_nested(placed) else [placed])
+        return _unwrap(placed if nest.is_nested(placed) else [placed])
 
     layers = [{"name": layer.name, "class_name": type(layer).__name__, "config": layer.get_config(),
                "inbound_nodes": [_node_config(node, kept) for index, node in enumerate(layer._inbound_nodes)
@@ -54,10 +54,10 @@ def _node_config(node: Any, kept: dict[str, int]) -> Any:
     places = [_Leaf([layer.name, kept.get(node_key(layer.name, index), 0), tensor_index, arguments])
               for layer, index, tensor_index, _ in node.iterate_inbound()]
     packed = nest.pack_sequence_as(node.input_tensors, places)
-    return _unwrapped(packed if nest.is_nested(packed) else [packed])
+    return _unwrap(packed if nest.is_nested(packed) else [packed])
 
 
-def _unwrapped(nested: Any) -> Any:
+def _unwrap(nested: Any) -> Any:
     return nest.map_structure(lambda leaf: leaf.value, nested)
 
 
@@ -89,13 +89,13 @@ def _is_place(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and len(value) in (3, 4) and isinstance(value[0], str) and all(isinstance(i, int) for i in value[1:3])
 
 
-def _wrapped(nested: Any) -> Any:
+def _wrap(nested: Any) -> Any:
     """The nest with its places as leaves."""
     if _is_place(nested):
         return _Leaf(list(nested))
     if isinstance(nested, dict):
-        return {key: _wrapped(value) for key, value in nested.items()}
-    return [_wrapped(value) for value in nested] if isinstance(nested, (list, tuple)) else nested
+        return {key: _wrap(value) for key, value in nested.items()}
+    return [_wrap(value) for value in nested] if isinstance(nested, (list, tuple)) else nested
 
 
 class _Rebuilder:
@@ -116,7 +116,7 @@ class _Rebuilder:
 
     def call(self, layer: Any, node: Any) -> bool:
         """Calls a layer as a node of the configuration says; False if an input is not there yet."""
-        node = _wrapped(node)
+        node = _wrap(node)
         places = [leaf.value for leaf in nest.flatten(node)]
         tensors = [self.tensor(place) for place in places]
         arguments = {key: self._argument(value) for key, value in (places[-1][3] if len(places[-1]) == 4 else {}).items()}
@@ -149,7 +149,7 @@ def rebuild(config: dict[str, Any], custom_objects: Any = None) -> tuple[Any, An
             raise ValueError(f"The configuration is not complete: {waiting} need tensors that no layer gives.")
 
     def ends(nested: Any) -> Any:
-        tensors = nest.map_structure(lambda leaf: builder.tensor(leaf.value), _wrapped(nested))
+        tensors = nest.map_structure(lambda leaf: builder.tensor(leaf.value), _wrap(nested))
         return tensors
 
     return ends(config["input_layers"]), ends(config["output_layers"]), list(builder.layers.values())

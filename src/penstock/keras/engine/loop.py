@@ -14,6 +14,7 @@ from penstock.keras.callbacks.base import CallbackList, History, ProgbarLogger
 from penstock.keras.engine.batches import Source
 from penstock.platform import logging
 
+_EMPTY = "Empty training data."
 StepFunction = Callable[[Sequence[Any]], list[Any]]
 
 
@@ -40,10 +41,8 @@ class _MeanLoss:
         self._loss, self._weight, self._metrics = self._loss + float(outputs[0]) * weight, self._weight + weight, outputs[1:]
 
     def results(self) -> list[Any]:
-        """The loss, and the metrics."""
-        if not self._weight:
-            raise ValueError("Empty training data.")
-        return [self._loss / self._weight, *self._metrics]
+        """The loss, and the metrics; nothing, if there was no batch."""
+        return [self._loss / self._weight, *self._metrics] if self._weight else []
 
 
 class _Outputs:
@@ -139,6 +138,8 @@ def iterate(run: Run, callbacks: Any = None, inside: bool = False) -> list[Any]:
     if bar is not None:
         bar.on_epoch_begin(0)
     results = run_epoch(run, listed, bar)
+    if not results and run.mode != "predict":
+        raise ValueError(_EMPTY)
     if bar is not None:
         bar.on_epoch_end(0, {} if run.mode == "predict" else dict(zip(model.metrics_names, results)))
     listed.end(run.mode)
@@ -176,8 +177,12 @@ def train(run: Run, epochs: int, callbacks: Any = None, validation: Validation |
         model.reset_metrics()
         listed.on_epoch_begin(epoch)
         bar.on_epoch_begin(epoch)
-        logs = dict(zip(model.metrics_names, run_epoch(run, listed, bar)))
+        results = run_epoch(run, listed, bar)
         _end_source(run, bar, epochs)
+        if not results:
+            _check_ran_out(run)
+            break
+        logs = dict(zip(model.metrics_names, results))
         if validation is not None and validation.is_due(epoch) and not model.stop_training:
             validation.run.source.rewind()  # every evaluation sees the same elements of a dataset
             results = iterate(validation.run, listed, inside=True)
@@ -208,6 +213,12 @@ def _end_source(run: Run, bar: ProgbarLogger, epochs: int) -> None:
     if bar.use_steps and bar.target is None and run.source.steps:
         bar.params["steps"] = bar.target = bar.progbar.target = run.source.steps
     _check_length(run, epochs)
+
+
+def _check_ran_out(run: Run) -> None:
+    """ValueError if there are no batches at all, rather than less than were asked for."""
+    if not getattr(run.source, "ran_out", False):
+        raise ValueError(_EMPTY)
 
 
 def _check_length(run: Run, epochs: int) -> None:

@@ -1,7 +1,10 @@
 """Model: a network that can be compiled, trained, evaluated and saved."""
 from __future__ import annotations
 
+import contextlib
+import functools
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +17,7 @@ from penstock.graph.node import Tensor
 from penstock.imperative.eager_graph import EagerGraph
 from penstock.imperative.symbolic import graph_for_symbols, in_symbolic_graph
 from penstock.keras.backend.steps import ArrayStep
-from penstock.keras.engine import standardize
+from penstock.keras.engine import multi_worker, standardize
 from penstock.keras.engine.batches import ArraySource, CallSource, GeneratorSource, Source, dataset_source, tensor_source
 from penstock.keras.engine.compiled import Compiled, fixed_phase
 from penstock.keras.engine.eager_steps import EagerCompiled, predict_step
@@ -35,13 +38,16 @@ class Model(Network):
 
     _untracked = Network._untracked | {"_compiled", "_compile_arguments", "optimizer", "history", "loss", "_feed_inputs", "_predict_step",
                                        "_run_eagerly", "_collected_trainable_weights", "_nested_inputs", "_nested_outputs", "_extra_outputs",
-                                       "callback_model", "_compile_metrics", "_compile_weighted_metrics"}
+                                       "callback_model", "_strategy", "_compile_metrics", "_compile_weighted_metrics"}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._compiled: Compiled | None = None
         self._compile_arguments: tuple[Any, ...] | None = None
         self._predict_step: Any = None
         self._run_eagerly: bool | None = None
+        self._takes_names = self._takes_list = False  # of a subclassed model: how it takes its inputs
+        self._strategy = multi_worker.strategy_of_models()  # whose replicas train it
+        multi_worker.join(self._strategy)  # before variables have values
         self.stop_training = False
         self.optimizer: Any = None
         self.loss: Any = None
@@ -73,6 +79,7 @@ class Model(Network):
         self.inputs, self.outputs = nest.flatten(inputs), nest.flatten(outputs)
         self.input_names = list(inputs) if isinstance(inputs, dict) else [f"input_{index + 1}" for index in range(len(self.inputs))]
         self.output_names = [f"output_{index + 1}" for index in range(len(self.outputs))]
+        self._takes_names, self._takes_list = isinstance(inputs, dict), isinstance(inputs, (list, tuple))
 
     def _ensure_inputs(self, x: Any) -> None:
         """Gives a model without inputs placeholders that fit the data, and calls it on them."""
@@ -92,7 +99,6 @@ class Model(Network):
         """Calls the model with the first sample: its inputs and outputs are values, of which only shapes and types count."""
         with init_scope():
             first = nest.map_structure(lambda array: to_tensor(array[:1]), x)
-            self._takes_names = isinstance(x, dict)
             self._set_ends(first, self(first))
 
     # --- compile -----------------------------------------------------------------------------------------------------
@@ -103,7 +109,9 @@ class Model(Network):
         """Says how the model is trained and what is reported."""
         self.run_eagerly = kwargs.pop("run_eagerly", None)
         if distribute is not None:
-            raise NotImplementedError("`distribute` is not supported; train through an estimator, or call the model in a graph of your own.")
+            logging.warning("Distribute argument in compile is deprecated please create the model under the distribution strategy scope.")
+        self._strategy = strategy = distribute or multi_worker.strategy_of_models() or self._strategy
+        multi_worker.join(strategy)
         kwargs.pop("experimental_run_tf_function", None)
         self.optimizer = [optimizers.get(each) for each in optimizer] if isinstance(optimizer, (list, tuple)) else optimizers.get(optimizer)
         self.loss, self.loss_weights, self.sample_weight_mode = loss or {}, loss_weights, sample_weight_mode
@@ -119,7 +127,8 @@ class Model(Network):
             raise RuntimeError("You must compile your model before training/testing. Use `model.compile(optimizer, loss)`.")
         if self._compiled is None:
             with graph_for_symbols().as_default():
-                self._compiled = (EagerCompiled if self.run_eagerly else Compiled)(self, *self._compile_arguments)
+                strategy = None if self.run_eagerly else self._strategy
+                self._compiled = (EagerCompiled if self.run_eagerly else Compiled)(self, strategy, *self._compile_arguments)
             self._collected_trainable_weights = self._compiled.trained
         return self._compiled
 
@@ -143,6 +152,11 @@ class Model(Network):
     total_loss = property(lambda self: self._compile_now().total_loss(self._unweighted()), doc="The loss that is minimised.")
     targets = property(lambda self: [endpoint.target for endpoint in self._compile_now().endpoints], doc="The placeholders of the targets.")
 
+    @property
+    def sample_weights(self) -> list[Any]:
+        """Per output that is trained, the placeholder of the weights of samples; None before weights were given."""
+        return [endpoint._sample_weight for endpoint in self._compile_now().trained_endpoints]
+
     def _unweighted(self) -> tuple[bool, ...]:
         return (False,) * len(self._compile_now().trained_endpoints)
 
@@ -163,7 +177,7 @@ class Model(Network):
         if self._compiled is not None:
             self._compiled.reset_metrics()
 
-    def _check_trainable(self) -> None:
+    def _check_trainable_weights_consistency(self) -> None:  # libraries call it by this name
         collected = getattr(self, "_collected_trainable_weights", None)
         if collected is not None and {id(weight) for weight in collected} != {id(weight) for weight in self.trainable_weights}:
             logging.log_first_n(logging.WARN, "Discrepancy between trainable weights and collected trainable weights, did you set "
@@ -175,7 +189,7 @@ class Model(Network):
 
     # --- data --------------------------------------------------------------------------------------------------------
 
-    def _standardized(self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None,
+    def _standardize(self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None,
                       training: bool = True) -> tuple[list[Any], list[Any], list[Any]]:
         """(inputs, targets, weights per output) as lists of arrays; the model is built and compiled if that was not done."""
         self._ensure_inputs(x)
@@ -225,19 +239,20 @@ class Model(Network):
 
     def _run_batch(self, mode: str, element: Any, class_weight: Any = None) -> list[Any]:
         """Runs a step on what a generator or a dataset gave: inputs, or a tuple of inputs, targets and weights."""
-        x, y, weight = _unpacked(element, mode)
+        x, y, weight = _unpack(element, mode)
         if mode == "predict":
-            return self._predict_function()(self._standardized(x, training=False)[0])
-        xs, ys, weights = self._standardized(x, y, weight, class_weight)
+            return self._predict_function()(self._standardize(x, training=False)[0])
+        xs, ys, weights = self._standardize(x, y, weight, class_weight)
         return self._step_for(mode, weights)([*xs, *ys, *(each for each in weights if each is not None)])
 
-    def _source(self, x: Any, steps: int | None, workers: int, use_multiprocessing: bool, max_queue_size: int, shuffle: Any) -> Source | None:
+    def _source(self, x: Any, steps: int | None, steps_name: str, workers: int, use_multiprocessing: bool, max_queue_size: int,
+                shuffle: Any) -> Source | None:
         """The source of batches of a dataset, a generator, a Sequence or tensors; None for arrays."""
         def unchanged(value: Any) -> Any:
             return [value]
 
         if hasattr(x, "make_initializable_iterator"):
-            return dataset_source(x, unchanged, steps)
+            return dataset_source(x, unchanged, steps, steps_name)
         if isinstance(x, Sequence) or (hasattr(x, "__next__") and not isinstance(x, Tensor)):
             return GeneratorSource(x, unchanged, steps, workers, use_multiprocessing, max_queue_size, bool(shuffle) and isinstance(x, Sequence))
         if any(isinstance(value, Tensor) for value in nest.flatten(x)):
@@ -247,18 +262,23 @@ class Model(Network):
         return None
 
     def _run(self, mode: str, x: Any, y: Any, sample_weight: Any, class_weight: Any, batch_size: int | None, steps: int | None, verbose: int,
-             shuffle: Any = False, workers: int = 1, use_multiprocessing: bool = False, max_queue_size: int = 10) -> Run:
-        """How to run one epoch over some data."""
+             shuffle: Any = False, workers: int = 1, use_multiprocessing: bool = False, max_queue_size: int = 10, steps_name: str = "steps") -> Run:
+        """How to run one epoch over some data; ``steps_name`` is the argument that said how many batches it has."""
+        shared = mode == "train" and multi_worker.are_several(self._strategy)
         whole = (x, y) if y is not None and not hasattr(x, "make_initializable_iterator") else x
         symbolic = x is not None and y is not None and any(isinstance(value, Tensor) for value in nest.flatten((x, y)))
-        source = self._source(whole if symbolic else x, steps, workers, use_multiprocessing, max_queue_size, shuffle)
+        source = self._source(whole if symbolic else x, steps, steps_name, workers, use_multiprocessing, max_queue_size, shuffle)
         if source is not None:
+            if batch_size is not None and _has_batches(x):
+                raise ValueError("The `batch_size` argument must not be specified for the given input type. "
+                                 f"Received input: {x}, batch_size: {batch_size}")
             if y is not None and not symbolic:
                 raise ValueError("`y` argument is not supported when using dataset or generator as input.")
             if not self.inputs and mode != "predict":  # names of metrics are asked for before the first batch
-                self._ensure_inputs(_unpacked(source.first(), mode)[0])
-            return Run(self, mode, source, lambda arrays: self._run_batch(mode, arrays[0], class_weight), batch_size, verbose)
-        xs, ys, weights = self._standardized(x, y, sample_weight, class_weight, training=mode != "predict")
+                self._ensure_inputs(_unpack(source.first(), mode)[0])
+            take = self._share_of_batches(source, class_weight) if shared else lambda element: element
+            return Run(self, mode, source, lambda arrays: self._run_batch(mode, take(arrays[0]), class_weight), batch_size, verbose)
+        xs, ys, weights = self._standardize(x, y, sample_weight, class_weight, training=mode != "predict")
         arrays = [*xs, *ys, *(weight for weight in weights if weight is not None)]
         step = self._predict_function() if mode == "predict" else self._step_for(mode, weights)
         if not arrays:  # all that the model needs are tensors of the user's
@@ -267,7 +287,14 @@ class Model(Network):
             return Run(self, mode, CallSource(list, list, steps, None), step, batch_size, verbose)
         batch_size = self._checked_batch_size(batch_size)
         size = batch_size or (-(-len(arrays[0]) // steps) if steps else 32)
+        if shared:
+            arrays, size = multi_worker.share_of(self._strategy, arrays), multi_worker.share_of_size(self._strategy, size)
         return Run(self, mode, ArraySource(arrays, size, shuffle), step, size, verbose)
+
+    def _share_of_batches(self, source: Source, class_weight: Any) -> Callable[[Any], Any]:
+        """What takes this worker's part of the batches of a source; the step of training is made, so that all workers can begin it together."""
+        self._step_for("train", self._standardize(*_unpack(source.first(), "train"), class_weight)[2])
+        return functools.partial(multi_worker.share_of, self._strategy)
 
     def _checked_batch_size(self, given: int | None) -> int | None:
         """The size of batches: what was asked for, which must be that of the inputs if they have one."""
@@ -300,16 +327,21 @@ class Model(Network):
             held_out = _unpacked_validation(validation_data)
         elif validation_steps:
             raise ValueError("`validation_steps` should not be specified if `validation_data` is None.")
-        run = self._run("train", x, y, sample_weight, class_weight, batch_size, steps_per_epoch, verbose, shuffle, **feeding)
+        run = self._run("train", x, y, sample_weight, class_weight, batch_size, steps_per_epoch, verbose, shuffle,
+                        steps_name="steps_per_epoch", **feeding)
         validation = None
         if held_out is not None:
             val_x, val_y, val_weight = held_out
-            # Keras shuffles these, too: which batches come next in training depends on it, since both use NumPy's generator.
-            held = self._run("test", val_x, val_y, val_weight, None, batch_size, validation_steps, 0, True, **feeding)
+            # In graphs Keras shuffles these, too: which batches come next in training depends on it, since both use NumPy's generator.
+            shuffles = not isinstance(outermost(default_graph()), EagerGraph)
+            held = self._run("test", val_x, val_y, val_weight, None, None if _has_batches(val_x) else batch_size, validation_steps, 0, shuffles,
+                             steps_name="validation_steps", **feeding)
             validation = Validation(held, validation_freq)
-        self._check_trainable()
+        self._check_trainable_weights_consistency()
+        begin = multi_worker.together(self._strategy) if multi_worker.are_several(self._strategy) else contextlib.nullcontext()
         try:
-            return train(run, epochs, callbacks, validation, initial_epoch)
+            with begin:
+                return train(run, epochs, callbacks, validation, initial_epoch)
         finally:
             run.source.close()
             if validation is not None:
@@ -317,9 +349,9 @@ class Model(Network):
 
     def _split(self, x: Any, y: Any, sample_weight: Any, class_weight: Any, share: float) -> tuple[Any, Any]:
         """(x, y, weights) for training and for validation: the last samples are held out."""
-        if hasattr(x, "make_initializable_iterator") or hasattr(x, "__next__") or isinstance(x, Sequence):
+        if _has_batches(x):
             raise ValueError("`validation_split` argument is not supported when input `x` is a dataset or a dataset iterator.")
-        xs, ys, weights = self._standardized(x, y, sample_weight, class_weight)
+        xs, ys, weights = self._standardize(x, y, sample_weight, class_weight)
         first = int(len(xs[0]) * (1.0 - share))
 
         def part(arrays: list[Any], rows: slice) -> Any:
@@ -367,7 +399,7 @@ class Model(Network):
 
     def _on_batch(self, mode: str, x: Any, y: Any, sample_weight: Any, class_weight: Any, reset_metrics: bool) -> Any:
         self._assert_compiled()
-        xs, ys, weights = self._standardized(x, y, sample_weight, class_weight)
+        xs, ys, weights = self._standardize(x, y, sample_weight, class_weight)
         outputs = self._step_for(mode, weights)([*xs, *ys, *(weight for weight in weights if weight is not None)])
         if reset_metrics:
             self.reset_metrics()
@@ -379,7 +411,7 @@ class Model(Network):
         return _one_or_all(self._predict_function_for(x))
 
     def _predict_function_for(self, x: Any) -> list[Any]:
-        xs, _, _ = self._standardized(x, training=False)
+        xs, _, _ = self._standardize(x, training=False)
         return self._predict_function()(xs)
 
     # --- generators --------------------------------------------------------------------------------------------------
@@ -455,7 +487,7 @@ def _placeholder_for(value: Any, name: str) -> Any:
     return placeholder(kind, [None, *extents[1:]] if rank and rank > 1 else [None, 1], name=name)
 
 
-def _unpacked(element: Any, mode: str) -> tuple[Any, Any, Any]:
+def _unpack(element: Any, mode: str) -> tuple[Any, Any, Any]:
     """(inputs, targets, weights) of what a generator or a dataset gave."""
     if mode == "predict":
         return (element[0] if isinstance(element, tuple) and len(element) in (2, 3) else element), None, None
@@ -465,6 +497,11 @@ def _unpacked(element: Any, mode: str) -> tuple[Any, Any, Any]:
         raise ValueError(f"Output of generator should be a tuple of 1 or 2 or 3 elements: (input,) or (input, target) or (input, target, "
                          f"sample_weights). Found: {len(element)} elements.")
     return (*element, *[None] * (3 - len(element)))
+
+
+def _has_batches(x: Any) -> bool:
+    """Whether data come in batches already: as a dataset, a generator or a Sequence."""
+    return hasattr(x, "make_initializable_iterator") or isinstance(x, Sequence) or (hasattr(x, "__next__") and not isinstance(x, Tensor))
 
 
 def _unpacked_validation(data: Any) -> tuple[Any, Any, Any]:

@@ -129,7 +129,7 @@ class Sequential(Model):
         return self.call(inputs, mask=mask)._keras_mask
 
     def predict_proba(self, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
-        """Predictions; a warning if they are no probabilities."""
+        """Predictions; a warning if they are not probabilities."""
         predictions = self.predict(x, batch_size, verbose)
         if predictions.min() < 0.0 or predictions.max() > 1.0:
             logging.warning("Network returning invalid probability values. The last layer might not normalize predictions into probabilities "

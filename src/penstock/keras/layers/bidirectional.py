@@ -129,10 +129,10 @@ class Bidirectional(Wrapper):
             states, forward, backward = [*forward[1:], *backward[1:]], forward[0], backward[0]
         if self.return_sequences:
             backward = reverse(backward, [1])
-        merged = self._merged(forward, backward)
+        merged = self._merge(forward, backward)
         return [*(merged if isinstance(merged, list) else [merged]), *states] if self.return_state else merged
 
-    def _merged(self, forward: Any, backward: Any) -> Any:
+    def _merge(self, forward: Any, backward: Any) -> Any:
         if self.merge_mode is None:
             return [forward, backward]
         if self.merge_mode == "concat":
@@ -154,6 +154,11 @@ class Bidirectional(Wrapper):
         if self.return_state:
             return outputs + [None] * (2 * len(self.forward_layer.states))
         return outputs if self.merge_mode is None else output
+
+    @property
+    def constraints(self) -> dict[Any, Any]:
+        """The constraints of the two layers, by variable; those of layers that have such a table."""
+        return {**getattr(self.forward_layer, "constraints", {}), **getattr(self.backward_layer, "constraints", {})}
 
     def get_config(self) -> dict[str, Any]:
         """What it takes to make the wrapper again."""

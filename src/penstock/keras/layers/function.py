@@ -80,7 +80,7 @@ class Lambda(Layer):
         config = dict(config)
         for key, module in (("function", "module"), ("output_shape", "output_shape_module"), ("mask", "mask_module")):
             if f"{key}_type" in config:
-                config[key] = _restored(config[key], config.pop(f"{key}_type"), config.pop(module, None), custom_objects)
+                config[key] = _restore(config[key], config.pop(f"{key}_type"), config.pop(module, None), custom_objects)
         arguments = config.get("arguments") or {}
         config["arguments"] = {name: np.array(value["value"]) if isinstance(value, dict) and value.get("type") == "ndarray" else value
                                for name, value in arguments.items()}
@@ -98,7 +98,7 @@ def _serialize_function(value: Any, raw: bool) -> tuple[Any, str, str | None]:
     raise ValueError(f"Invalid input for serialization, type: {type(value)} ")
 
 
-def _restored(value: Any, kind: str, module: str | None, custom_objects: Any) -> Any:
+def _restore(value: Any, kind: str, module: str | None, custom_objects: Any) -> Any:
     if kind == "raw":
         return value
     if kind == "function":

@@ -80,7 +80,7 @@ class _LocallyConnected(Layer):
         self.input_spec = InputSpec(ndim=self.rank + 2, axes={channel_axis(self): channels})
         self.built = True
 
-    def _connected(self, lengths: tuple[int, ...]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    def _connections(self, lengths: tuple[int, ...]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
         """(place of the output, place of the input) of all connections."""
         pairs = []
         for place in itertools.product(*(range(length) for length in self.output_lengths)):
@@ -95,7 +95,7 @@ class _LocallyConnected(Layer):
 
     def _mask(self, lengths: tuple[int, ...]) -> np.ndarray:
         mask = np.zeros((*lengths, *self.output_lengths), bool)
-        for place, source in self._connected(lengths):
+        for place, source in self._connections(lengths):
             mask[source + place] = True
         if self.data_format == "channels_first":
             return np.expand_dims(np.expand_dims(mask, 0), -self.rank - 1)
@@ -104,7 +104,7 @@ class _LocallyConnected(Layer):
     def _indices(self, lengths: tuple[int, ...], channels: int) -> list[tuple[int, int]]:
         """(row, column) of the connections in a matrix from flat inputs to flat outputs."""
         first, pairs = self.data_format == "channels_first", []
-        for place, source in self._connected(lengths):
+        for place, source in self._connections(lengths):
             for f_in, f_out in itertools.product(range(channels), range(self.filters)):
                 out_place, out_shape = ((f_out, *place), (self.filters, *self.output_lengths)) if first else (
                     (*place, f_out), (*self.output_lengths, self.filters))

@@ -77,8 +77,8 @@ class TimeDistributed(Wrapper):
         if batch and not self._always_use_reshape:
             return rnn(lambda x, _: (self.layer(x, **given), []), inputs, [], input_length=steps)[1]
         if takes.expects("mask") and mask is not None:
-            given["mask"] = _joined(mask)
-        outputs = self.layer(_joined(inputs), **given)
+            given["mask"] = _merge_first_axes(mask)
+        outputs = self.layer(_merge_first_axes(inputs), **given)
         lead = [-1, steps if steps else shape(inputs)[1]]
         made = reshape(outputs, [*lead, *_known(outputs, 1)])
         made.set_shape([batch, steps, *outputs.shape.as_list()[1:]])
@@ -89,7 +89,7 @@ class TimeDistributed(Wrapper):
         batch, steps, *_ = inputs.shape.as_list()
         if batch and not self._always_use_reshape:
             return mask
-        inner = self.layer.compute_mask(_joined(inputs), None if mask is None else _joined(mask))
+        inner = self.layer.compute_mask(_merge_first_axes(inputs), None if mask is None else _merge_first_axes(mask))
         if inner is not None:
             return reshape(inner, [-1, steps if steps else shape(inputs)[1], *_known(inner, 1)])
         for _ in range(2, 0 if mask is None else mask.shape.ndims):
@@ -103,7 +103,7 @@ def _known(tensor: Any, first: int) -> list[Any]:
     return [sizes[axis] if extent is None else extent for axis, extent in enumerate(tensor.shape.as_list()) if axis >= first]
 
 
-def _joined(tensor: Any) -> Any:
+def _merge_first_axes(tensor: Any) -> Any:
     """The tensor with its first two axes as one."""
     made = reshape(tensor, [-1, *_known(tensor, 2)])
     made.set_shape([None, *tensor.shape.as_list()[2:]])

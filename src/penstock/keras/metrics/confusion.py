@@ -254,7 +254,7 @@ class AUC(Confusion):
     def result(self) -> Any:
         """The area."""
         if self.curve == "PR" and self.summation_method == "interpolation":
-            return self._interpolated_precision()
+            return self.interpolate_pr_auc()
         recall = div_no_nan(self.true_positives, self.true_positives + self.false_negatives)
         if self.curve == "ROC":
             x, y = div_no_nan(self.false_positives, self.false_positives + self.true_negatives), recall
@@ -266,7 +266,7 @@ class AUC(Confusion):
                    "majoring": lambda: maximum(before, after)}[self.summation_method]()
         return reduce_sum(multiply(x[:last] - x[1:], heights), name=self.name)
 
-    def _interpolated_precision(self) -> Any:
+    def interpolate_pr_auc(self) -> Any:
         """The area under precision over recall, between whose points the number of false positives is linear in that of true ones."""
         last = self.num_thresholds - 1
         positives = self.true_positives + self.false_positives

@@ -23,7 +23,7 @@ from penstock.variables.initializers import Zeros
 _SUM, _MEAN, _BATCH_MEAN = "sum", "weighted_mean", "sum_over_batch_size"
 
 
-def _weighted(values: Any, sample_weight: Any, dtype: Any, reduce: Callable[..., Any]) -> tuple[Any, Any]:
+def _weight(values: Any, sample_weight: Any, dtype: Any, reduce: Callable[..., Any]) -> tuple[Any, Any]:
     """(values times weights, the weights in the shape of the values). Weights of a lower rank weigh what ``reduce`` makes of the inner axes."""
     sample_weight = with_rank_of(cast(sample_weight, dtype), values)
     try:
@@ -47,7 +47,7 @@ class Reduce(Metric):
         """Adds values."""
         values = cast(values, self._dtype)
         if sample_weight is not None:
-            values, sample_weight = _weighted(values, sample_weight, self._dtype, reduce_sum if self.reduction == _SUM else reduce_mean)
+            values, sample_weight = _weight(values, sample_weight, self._dtype, reduce_sum if self.reduction == _SUM else reduce_mean)
         total = reduce_sum(values)
         with control_dependencies([total]):
             update = self.total.assign_add(total)
@@ -149,7 +149,7 @@ class MeanTensor(Metric):
                              f"{self._total.shape}. Got: {values.shape}")
         number = ones_like(values)
         if sample_weight is not None:
-            values, sample_weight = _weighted(values, sample_weight, self._dtype, reduce_mean)
+            values, sample_weight = _weight(values, sample_weight, self._dtype, reduce_mean)
             number = multiply(number, sample_weight)
         with control_dependencies([self._total.assign_add(values)]):
             return self._count.assign_add(number)

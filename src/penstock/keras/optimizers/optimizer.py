@@ -17,6 +17,7 @@ from penstock.graph.composite import IndexedSlices
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import colocate_with, control_dependencies, device, name_scope
+from penstock.imperative.eager_graph import EagerGraph
 from penstock.keras.optimizers.schedules import LearningRateSchedule
 from penstock.keras.optimizers.schedules import deserialize as deserialize_schedule
 from penstock.keras.optimizers.schedules import serialize as serialize_schedule
@@ -32,7 +33,11 @@ from penstock.ops.math.clip import clip_by_norm, clip_by_value
 from penstock.ops.math.segment import unsorted_segment_sum
 from penstock.ops.state.resource import ResourceScatterAdd, ResourceScatterUpdate
 from penstock.platform import logging
+from penstock.train import repeated
+from penstock.train.optimizer import taped
 from penstock.variables.modes import VariableAggregation, VariableSynchronization
+from penstock.variables.replicas import current_context
+from penstock.variables.resource_variable import ResourceVariable
 from penstock.variables.variable import Variable
 
 _KEYWORDS = frozenset(["clipnorm", "clipvalue", "lr", "decay"])
@@ -49,6 +54,7 @@ class OptimizerV2:
             if value < 0:
                 raise ValueError(f"Expected {key} >= 0, received: {value}")
         self._hyper: dict[str, Any] = {}
+        self._repeats: Any = None  # a Repeats: the updates of imperative style, if they depend on nothing but what ``_repeated_key`` says
         self._use_locking = True
         self._name = name or unique_object_name(snake_case(type(self).__name__), zero_based=True)
         self._slots: dict[Any, dict[str, Any]] = {}
@@ -69,10 +75,12 @@ class OptimizerV2:
         return self.apply_gradients(pairs, name=name)
 
     def _compute_gradients(self, loss: Any, var_list: Any, grad_loss: Any = None) -> list[tuple[Any, Any]]:
-        value = loss() if callable(loss) else loss
+        value, differentiate = loss, gradients
+        if callable(loss):
+            value, _, differentiate = taped(loss, None if callable(var_list) else nest.flatten(var_list))
         variables = nest.flatten(var_list() if callable(var_list) else var_list)
         with name_scope(f"{self._name}/gradients"):
-            return list(zip(self._clipped(gradients(value, variables, grad_ys=grad_loss)), variables))
+            return list(zip(self._clip(differentiate(value, variables, grad_ys=grad_loss)), variables))
 
     def get_gradients(self, loss: Any, params: Any) -> list[Any]:
         """The gradients of ``loss``, clipped; ValueError where there is none."""
@@ -83,9 +91,9 @@ class OptimizerV2:
                 if grad is None:
                     raise ValueError(f"Variable {param} has `None` for gradient. Please make sure that all of your ops have a gradient defined "
                                      "(i.e. are differentiable). Common ops without gradient: K.argmax, K.round, K.eval.")
-            return self._clipped(grads)
+            return self._clip(grads)
 
-    def _clipped(self, grads: Iterable[Any]) -> list[Any]:
+    def _clip(self, grads: Iterable[Any]) -> list[Any]:
         """The gradients, no longer and with no larger elements than was asked for."""
         grads = list(grads)
         if hasattr(self, "clipnorm"):
@@ -95,12 +103,37 @@ class OptimizerV2:
         return grads
 
     def get_updates(self, loss: Any, params: Any) -> list[Any]:
-        """The operations of one step."""
+        """The operations of one step; on a replica, of its part of the loss."""
+        context = current_context()
+        if context is not None:
+            loss = loss / context.strategy.num_replicas_in_sync
         return [self.apply_gradients(list(zip(self.get_gradients(loss, params), params)))]
 
     def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Any]], name: str | None = None) -> Any:
-        """An operation that applies gradients to variables and counts the step."""
+        """An operation that applies gradients to variables and counts the step; in imperative style that is done, and it is the counter."""
         pairs = _with_gradients(list(grads_and_vars))
+        context = current_context()
+        if context is not None:
+            return context.merge_call(self._apply_from_replicas, (pairs, name))
+        graph = default_graph()
+        if not isinstance(graph, EagerGraph):
+            return self._apply_all(pairs, name)
+        key = self._repeated_key(graph, pairs)
+        if key is None or not self._repeats.knows(graph, key) or self._repeats.call(graph, key, repeated.tensors_of(pairs)) is None:
+            self._apply_all(pairs, name)
+            key = key or self._repeated_key(graph, pairs)
+            if key is not None:
+                self._repeats.learn(graph, key, repeated.tensors_of(pairs),
+                                    lambda *tensors: self._apply_all(repeated.with_tensors(pairs, tensors), name))
+        return self.iterations
+
+    def _apply_from_replicas(self, strategy: Any, pairs: list[tuple[Any, Any]], name: str | None) -> Any:
+        """Applies the sums of all replicas' gradients."""
+        sums = strategy.extended.batch_reduce_to("SUM", pairs)
+        return self.apply_gradients(zip(sums, [variable for _, variable in pairs]), name)
+
+    def _apply_all(self, pairs: list[tuple[Any, Any]], name: str | None) -> Any:
+        """The operation that counts the step, after the updates of all variables."""
         variables = [variable for _, variable in pairs]
         with name_scope(self._name):
             self._create_variables(variables)
@@ -112,6 +145,14 @@ class OptimizerV2:
                         updates.append(self._update(grad, variable, state))
                 with control_dependencies(updates):
                     return self.iterations.assign_add(1).op
+
+    def _repeated_key(self, graph: EagerGraph, pairs: list[tuple[Any, Any]]) -> Any:
+        """What an update is known by (``train/repeated.py``); None if it may depend on more: on Python functions, or on variables to be made."""
+        if self._repeats is None or not self._hypers_created or not all(isinstance(hyper, ResourceVariable) for hyper in self._hyper.values()):
+            return None
+        key = repeated.key_of(graph, pairs, self.iterations)
+        plain = [(name, value) for name, value in vars(self).items() if type(value) in (bool, int, float, str, tuple)]
+        return None if key is None else (key, *map(id, self._hyper.values()), *plain)
 
     def _create_variables(self, variables: Sequence[Any]) -> None:
         """Makes the counter of steps, the hyperparameters and the slots, where they are missing."""

@@ -30,11 +30,18 @@ class TFOptimizer:
         """The operations of one step."""
         if not params:
             return [self.iterations.assign_add(1)]
-        pairs = self.optimizer.compute_gradients(loss, params)
-        update = self.optimizer.apply_gradients(pairs, global_step=self.iterations)
+        return [self.apply_gradients(self.optimizer.compute_gradients(loss, params))]
+
+    def apply_gradients(self, grads_and_vars: Any) -> Any:
+        """An operation that applies gradients to variables and counts the step."""
+        update = self.optimizer.apply_gradients(grads_and_vars, global_step=self.iterations)
         for variable in self.optimizer.variables():
             track_variable(variable)
-        return [update]
+        return update
+
+    def get_gradients(self, loss: Any, params: Any) -> list[Any]:
+        """The gradients of ``loss``; None where there is none."""
+        return [grad for grad, _ in self.optimizer.compute_gradients(loss, params)]
 
     def get_grads(self, loss: Any, params: Any) -> list[tuple[Any, Any]]:
         """(gradient, variable) pairs."""

@@ -12,6 +12,7 @@ import numpy as np
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import control_dependencies
+from penstock.imperative.repeats import Repeats
 from penstock.keras.optimizers.optimizer import OptimizerV2, State
 from penstock.keras.optimizers.schedules import LearningRateSchedule
 from penstock.layers import settings
@@ -41,6 +42,8 @@ class _Rule(OptimizerV2):
 
     def __init__(self, name: str | None, learning_rate: Any, hyper: dict[str, Any], **kwargs: Any) -> None:
         super().__init__(name, **kwargs)
+        if type(self).__module__ == __name__:
+            self._repeats = Repeats()
         self._set_hyper("learning_rate", kwargs.get("lr", learning_rate))
         self._set_hyper("decay", self._initial_decay)
         for key, value in hyper.items():
@@ -164,7 +167,7 @@ class RMSprop(_OldStates):
         c.update(neg_lr_t=-c["lr_t"], epsilon=to_tensor(self.epsilon, var_dtype), rho=rho, one_minus_rho=1.0 - rho,
                  momentum=identity(self._get_hyper("momentum", var_dtype)))
 
-    def _fused(self, var: Any, c: dict[str, Any], grad: Any, *indices: Any) -> Any:
+    def _fused_update(self, var: Any, c: dict[str, Any], grad: Any, *indices: Any) -> Any:
         """The op of the rule, which there is with momentum only."""
         name = f"Resource{'Sparse' if indices else ''}Apply{'Centered' if self.centered else ''}RMSProp"
         slots = ("mg", "rms", "momentum") if self.centered else ("rms", "momentum")
@@ -174,7 +177,7 @@ class RMSprop(_OldStates):
     def _resource_apply_dense(self, grad: Any, var: Any, apply_state: Any = None) -> Any:
         c = self._coefficients(var, apply_state)
         if self._momentum:
-            return self._fused(var, c, grad)
+            return self._fused_update(var, c, grad)
         rms = self.get_slot(var, "rms")
         new = c["rho"] * rms + c["one_minus_rho"] * square(grad)
         updates, denominator = [rms.assign(new).op], new
@@ -188,15 +191,15 @@ class RMSprop(_OldStates):
     def _resource_apply_sparse(self, grad: Any, var: Any, indices: Any, apply_state: Any = None) -> Any:
         c = self._coefficients(var, apply_state)
         if self._momentum:
-            return self._fused(var, c, grad, indices)
-        updates = [self._decayed(self.get_slot(var, "rms"), c, indices, grad * grad)]
+            return self._fused_update(var, c, grad, indices)
+        updates = [self._decay(self.get_slot(var, "rms"), c, indices, grad * grad)]
         denominator = gather(updates[0], indices)
         if self.centered:
-            updates.append(self._decayed(self.get_slot(var, "mg"), c, indices, grad))
+            updates.append(self._decay(self.get_slot(var, "mg"), c, indices, grad))
             denominator = denominator - square(gather(updates[1], indices))
         return group(self._resource_scatter_add(var, indices, c["neg_lr_t"] * grad / (sqrt(denominator) + c["epsilon"])), *updates)
 
-    def _decayed(self, slot: Any, c: dict[str, Any], indices: Any, values: Any) -> Any:
+    def _decay(self, slot: Any, c: dict[str, Any], indices: Any, values: Any) -> Any:
         """The slot behind a decay of all rows and the addition to some."""
         with control_dependencies([slot.assign(slot * c["rho"])]):
             return self._resource_scatter_add(slot, indices, values * c["one_minus_rho"])

@@ -10,7 +10,7 @@ from scipy import ndimage
 from penstock.keras.preprocessing.images import array_to_img, img_to_array
 
 
-def _centred(matrix: np.ndarray, height: int, width: int) -> np.ndarray:
+def _centre(matrix: np.ndarray, height: int, width: int) -> np.ndarray:
     """A transform about the middle of an image."""
     y, x = height / 2 + 0.5, width / 2 + 0.5  # a pixel beyond the middle: TensorFlow has it there, too
     to_middle, back = np.eye(3), np.eye(3)
@@ -34,7 +34,7 @@ def apply_affine_transform(x: Any, theta: float = 0, tx: float = 0, ty: float = 
         matrix = matrix @ np.diag([zx, zy, 1.0])
     if np.array_equal(matrix, np.eye(3)):
         return x
-    matrix = _centred(matrix, x.shape[row_axis], x.shape[col_axis])
+    matrix = _centre(matrix, x.shape[row_axis], x.shape[col_axis])
     channels = [ndimage.affine_transform(channel, matrix[:2, :2], matrix[:2, 2], order=order, mode=fill_mode, cval=cval)
                 for channel in np.rollaxis(x, channel_axis, 0)]
     return np.rollaxis(np.stack(channels, axis=0), 0, channel_axis + 1)

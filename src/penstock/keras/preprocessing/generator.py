@@ -92,15 +92,15 @@ class ImageDataGenerator:
             x = x - np.mean(x, keepdims=True)
         if self.samplewise_std_normalization:
             x = x / (np.std(x, keepdims=True) + 1e-6)
-        if self.featurewise_center and self._fitted("featurewise_center", self.mean):
+        if self.featurewise_center and self._is_fitted("featurewise_center", self.mean):
             x = x - self.mean
-        if self.featurewise_std_normalization and self._fitted("featurewise_std_normalization", self.std):
+        if self.featurewise_std_normalization and self._is_fitted("featurewise_std_normalization", self.std):
             x = x / (self.std + 1e-6)
-        if self.zca_whitening and self._fitted("zca_whitening", self.principal_components):
+        if self.zca_whitening and self._is_fitted("zca_whitening", self.principal_components):
             x = (x.reshape(1, -1) @ self.principal_components).reshape(x.shape)
         return x
 
-    def _fitted(self, what: str, statistics: Any) -> bool:
+    def _is_fitted(self, what: str, statistics: Any) -> bool:
         """Whether ``fit`` has computed what a normalisation needs; a warning if not."""
         if statistics is None:
             logging.warning("This ImageDataGenerator specifies `%s`, but it hasn't been fit on any training data. Fit it first by calling "

@@ -22,7 +22,7 @@ def _format(data_format: str | None) -> str:
 
 
 def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) -> np.ndarray:
-    """``tf.keras.preprocessing.image.img_to_array``: a picture as an array with an axis of channels."""
+    """``tf.keras.preprocessing.image.img_to_array``: an image as an array with an axis of channels."""
     first = _format(data_format) == "channels_first"
     array = np.asarray(img, dtype=dtype or settings.floatx())
     if array.ndim == 2:
@@ -33,7 +33,7 @@ def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) ->
 
 
 def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dtype: Any = None) -> Image.Image:
-    """``tf.keras.preprocessing.image.array_to_img``: an array as a picture; ``scale`` spreads its values over 0 to 255."""
+    """``tf.keras.preprocessing.image.array_to_img``: an array as an image; ``scale`` spreads its values over 0 to 255."""
     array = np.asarray(x, dtype=dtype or settings.floatx())
     if array.ndim != 3:
         raise ValueError("Expected image array to have rank 3 (single image). Got array with shape:", array.shape)

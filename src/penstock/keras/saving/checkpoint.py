@@ -19,7 +19,7 @@ from penstock.graph.function import init_scope
 from penstock.graph.graph import default_graph
 from penstock.keras.saving import object_graph
 from penstock.layers import restoring
-from penstock.layers.sessions import assign_values, track_variable, values_of
+from penstock.layers.sessions import assign_values, initialized_session, track_variable, values_of
 from penstock.variables.resource_variable import ResourceVariable
 from penstock.variables.variable import Variable
 
@@ -96,7 +96,7 @@ class RestoreStatus:
         self._kept: list[Any] = []  # the variables, so that their ids are not used again
         self._reader = None if path is None else load_checkpoint(path)
         if self._reader is not None and self._reader.has_tensor(object_graph.GRAPH_KEY):
-            self._graph.ParseFromString(bytes(np.asarray(self._reader.get_tensor(object_graph.GRAPH_KEY)).item()))
+            self._graph.ParseFromString(bytes(np.asarray(self._reader.get_tensor(object_graph.GRAPH_KEY), object).item()))
 
     def restore_more(self) -> bool:
         """Restores variables that are there now and were not before; True if nothing of the checkpoint is left."""
@@ -112,7 +112,18 @@ class RestoreStatus:
                 self._kept.append(variable)
                 pairs.append((variable, self._reader.get_tensor(self._graph.nodes[number].attributes[0].checkpoint_key)))
         assign_values(pairs)
+        self._restore_states()
         return not self._unused()
+
+    def _restore_states(self) -> None:
+        """Values other than variables are restored, once."""
+        assert self._reader is not None
+        for state, number in list(object_graph.matched_states(self._root, self._graph)):
+            if number not in self._used:
+                self._used.add(number)
+                restored = state._restore_value(self._reader.get_tensor(self._graph.nodes[number].attributes[0].checkpoint_key))
+                if restored is not None and not default_graph().imperative:
+                    initialized_session().run(restored)
 
     def _restore_by_name(self) -> bool:
         """From a checkpoint of ``tf.train.Saver``: variables are found by their names in the graph."""
@@ -142,8 +153,7 @@ class RestoreStatus:
 
     def assert_existing_objects_matched(self) -> RestoreStatus:
         """AssertionError unless all variables that exist have found values."""
-        if self._path is None:
-            raise AssertionError("No checkpoint specified (save_path=None); nothing is being restored.")
+        self._check_path()
         if self._missing():
             raise AssertionError(f"Object not assigned a value from checkpoint {self._path}: {self._missing()[:10]}")
         return self
@@ -166,7 +176,14 @@ class RestoreStatus:
                 self._restored.clear()  # also what an initializer has overwritten since
                 self.restore_more()
 
-    run_restore_ops = initialize_or_restore
+    def run_restore_ops(self, session: Any = None) -> None:
+        """``initialize_or_restore``; AssertionError if there is no checkpoint."""
+        self._check_path()
+        self.initialize_or_restore(session)
+
+    def _check_path(self) -> None:
+        if self._path is None:
+            raise AssertionError("No checkpoint specified (save_path=None); nothing is being restored.")
 
 
 class CheckpointManager:

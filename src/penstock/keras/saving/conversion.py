@@ -19,12 +19,12 @@ def converted_weights(layer: Any, values: Values, keras_version: str = "2", back
     if kind == "TimeDistributed":
         return converted_weights(layer.layer, values, keras_version, backend)
     if kind in ("Model", "Sequential"):
-        return _nested(layer, values, keras_version, backend)
+        return _nested_weights(layer, values, keras_version, backend)
     if keras_version.startswith("1"):
         raise ValueError(f"The weights of layer {layer.name} were written by Keras 1, whose files are not supported. Load and save them "
                          "with Keras 2.")
     if backend == "theano" and kind in ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "ConvLSTM2D"):
-        values = [_flipped(values[0]), *(values[1:] if kind != "ConvLSTM2D" else [_flipped(values[1]), *values[2:]])]
+        values = [_flip(values[0]), *(values[1:] if kind != "ConvLSTM2D" else [_flip(values[1]), *values[2:]])]
     if kind in ("LSTM", "CuDNNLSTM") and len(values) == 3:
         return _lstm(kind, values)
     if kind in ("GRU", "CuDNNGRU") and len(values) == 3:
@@ -32,12 +32,12 @@ def converted_weights(layer: Any, values: Values, keras_version: str = "2", back
     return values
 
 
-def _flipped(kernel: np.ndarray) -> np.ndarray:
+def _flip(kernel: np.ndarray) -> np.ndarray:
     """Theano convolves with the kernel turned round."""
     return np.copy(kernel[(slice(None, None, -1),) * (kernel.ndim - 2)])
 
 
-def _nested(model: Any, values: Values, keras_version: str, backend: str | None) -> Values:
+def _nested_weights(model: Any, values: Values, keras_version: str, backend: str | None) -> Values:
     """The weights of a model in a model: all that are trained first, then the others."""
     trained, others = list(values[:len(model.trainable_weights)]), list(values[len(model.trainable_weights):])
     new_trained: Values = []

@@ -20,8 +20,10 @@ from penstock.keras.optimizers.optimizer import OptimizerV2
 from penstock.layers.base import Layer
 from penstock.layers.module import Module
 from penstock.layers.sessions import assign_values, values_of
+from penstock.layers.tracking import contained
 from penstock.platform import logging
 from penstock.train.optimizer import Optimizer
+from penstock.variables.template import captured
 from penstock.variables.variable import Variable
 
 GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
@@ -30,10 +32,11 @@ _HIDDEN = frozenset(["_layers", "_trainable_weights", "_non_trainable_weights", 
 
 
 class _Container:
-    """A list or a dictionary in an attribute: its elements have names, too."""
+    """A list or a dictionary in an attribute: its elements have names, too. ``items`` are those that a checkpoint knows."""
 
     def __init__(self, value: Any) -> None:
-        self.items = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
+        named = value.items() if isinstance(value, dict) else enumerate(value)
+        self.items = [(str(key), child) for key, item in named if (child := tracked(item)) is not None]
 
 
 def tracked(value: Any) -> Any:
@@ -42,15 +45,15 @@ def tracked(value: Any) -> Any:
         return value
     if isinstance(value, (list, tuple, dict)) and value:
         container = _Container(value)
-        if all(tracked(item) is not None for _, item in container.items):
-            return container
+        return container if container.items else None
     return None
 
 
 def children(parent: Any) -> Iterator[tuple[str, Any]]:
     """(local name, object) of all objects that one object holds."""
+    yield from captured(parent).items()
     if isinstance(parent, _Container):
-        yield from ((str(key), tracked(item)) for key, item in parent.items)
+        yield from parent.items
     elif hasattr(parent, "_checkpoint_children"):
         yield from parent._checkpoint_children()
     elif isinstance(parent, Optimizer):
@@ -78,7 +81,7 @@ def _layer_children(parent: Any) -> Iterator[tuple[str, Any]]:
     for name, value in list(parent.__dict__.items()):
         child = None if name in untracked else tracked(value)
         if child is not None and id(child) not in held and not isinstance(child, (OptimizerV2, Optimizer)):
-            named.add(id(child))
+            named.update(map(id, contained(value)))
             yield name, child
     for variable in parent._trainable_weights + parent._non_trainable_weights:
         if id(variable) not in named:
@@ -101,13 +104,13 @@ def _walk(root: Any) -> tuple[list[Any], dict[int, str], TrackableObjectGraph]:
                 numbers[id(child)] = len(objects)
                 objects.append(child)
                 graph.nodes.add()
-                paths[id(child)] = f"{paths[id(parent)]}/{_escaped(name)}".lstrip("/")
+                paths[id(child)] = f"{paths[id(parent)]}/{_escape(name)}".lstrip("/")
                 pending.append(child)
             graph.nodes[numbers[id(parent)]].children.add(node_id=numbers[id(child)], local_name=name)
     return objects, paths, graph
 
 
-def _escaped(name: str) -> str:
+def _escape(name: str) -> str:
     """A slash separates names, and a full stop begins what is not a name."""
     return name.replace(".", "..").replace("/", ".S")
 
@@ -137,7 +140,7 @@ def _values(root: Any) -> tuple[dict[str, Any], TrackableObjectGraph]:
 
 def _slots(optimizer: OptimizerV2 | Optimizer) -> Iterator[tuple[Any, str, Any]]:
     if isinstance(optimizer, Optimizer):
-        yield from ((variable, name, slot) for name, named in sorted(optimizer._slots.items()) for variable, slot in named.items())
+        yield from optimizer.all_slots()
         return
     for name in optimizer.get_slot_names():
         for variable, named in optimizer._slots.items():
@@ -152,15 +155,30 @@ def save(root: Any, prefix: str) -> None:
 
 
 def write(root: Any, prefix: str) -> None:
-    """Writes the variables of an object as a checkpoint."""
+    """Writes the variables of an object, and what else it saves (``states.py``), as a checkpoint."""
     variables, graph = _values(root)
+    states = _states(root, graph)
     folder = os.path.dirname(prefix)
     if folder:
         os.makedirs(folder, exist_ok=True)
     with BundleWriter(prefix) as writer:
         for key, value in zip(variables, values_of(list(variables.values()))):
             writer.add(key, value)
+        for key, value in states.items():
+            writer.add(key, value if isinstance(value, np.ndarray) else values_of([value])[0])
         writer.add(GRAPH_KEY, np.array(graph.SerializeToString(), dtype=object))
+
+
+def _states(root: Any, graph: TrackableObjectGraph) -> dict[str, Any]:
+    """{key: value} of all that is saved, but for variables."""
+    objects, paths, _ = _walk(root)
+    states = {}
+    for index, each in enumerate(objects):
+        if hasattr(each, "_saved_value"):
+            key = f"{paths[id(each)]}/.ATTRIBUTES/{each.saved_as}"
+            graph.nodes[index].attributes.add(name=each.saved_as, checkpoint_key=key)
+            states[key] = each._saved_value()
+    return states
 
 
 def objects_of(root: Any) -> list[Any]:
@@ -178,7 +196,7 @@ def variables_of(root: Any) -> list[Any]:
 
 def matched_variables(root: Any, graph: TrackableObjectGraph) -> Iterator[tuple[Any, int]]:
     """(variable, its number in the checkpoint's graph) for all that both have."""
-    matched = _matched(root, graph)
+    matched = _matches(root, graph)
     numbers = {id(each): node for each, node in matched}
     for each, node in matched:
         if isinstance(each, Variable) and graph.nodes[node].attributes:
@@ -189,6 +207,11 @@ def matched_variables(root: Any, graph: TrackableObjectGraph) -> Iterator[tuple[
                 number = saved.get((numbers.get(id(variable), -1), name))
                 if number is not None:
                     yield slot, number
+
+
+def matched_states(root: Any, graph: TrackableObjectGraph) -> Iterator[tuple[Any, int]]:
+    """(object, its number in the checkpoint's graph) for all objects, other than variables, that save a value."""
+    return ((each, node) for each, node in _matches(root, graph) if hasattr(each, "_restore_value") and graph.nodes[node].attributes)
 
 
 class LoadStatus:
@@ -221,7 +244,7 @@ def load(root: Any, prefix: str) -> LoadStatus:
     if not reader.has_tensor(GRAPH_KEY):
         return _load_by_name(root, reader)
     graph = TrackableObjectGraph()
-    graph.ParseFromString(bytes(np.asarray(reader.get_tensor(GRAPH_KEY)).item()))
+    graph.ParseFromString(bytes(np.asarray(reader.get_tensor(GRAPH_KEY), object).item()))
     pairs = [(variable, reader.get_tensor(graph.nodes[node].attributes[0].checkpoint_key)) for variable, node in matched_variables(root, graph)]
     saved = {id(variable) for variable, _ in pairs}
     missing = [variable.name for variable in root.weights if id(variable) not in saved]
@@ -231,13 +254,15 @@ def load(root: Any, prefix: str) -> LoadStatus:
     return LoadStatus(missing)
 
 
-def _matched(root: Any, graph: TrackableObjectGraph) -> list[tuple[Any, int]]:
+def _matches(root: Any, graph: TrackableObjectGraph) -> list[tuple[Any, int]]:
     """(object, its number in the checkpoint's graph), followed from the root by local names."""
     pairs, pending, seen = [], deque([(root, 0)]), {id(root)}
     while pending:
         each, node = pending.popleft()
         pairs.append((each, node))
         named = {child.local_name: child.node_id for child in graph.nodes[node].children}
+        if hasattr(each, "_make_children"):
+            each._make_children(named)
         for name, child in children(each):
             if name in named and id(child) not in seen:
                 seen.add(id(child))

@@ -38,7 +38,7 @@ class Checkpointable:
                 yield name, child
 
 
-def _checked(value: Any) -> Any:
+def _check(value: Any) -> Any:
     if object_graph.tracked(value) is None and not (isinstance(value, (list, dict)) and not value):
         raise ValueError(f"Only trackable objects (such as Layers or Optimizers) may be stored here: {value!r} is not one.")
     return value
@@ -48,11 +48,11 @@ class List(list[Any]):
     """``tf.contrib.checkpoint.List``: a list of objects that are saved by their places; it only grows."""
 
     def __init__(self, *args: Any) -> None:
-        super().__init__(_checked(value) for value in (args[0] if args else ()))
+        super().__init__(_check(value) for value in (args[0] if args else ()))
 
     def append(self, value: Any) -> None:
         """Adds one object."""
-        super().append(_checked(value))
+        super().append(_check(value))
 
     def extend(self, values: Iterable[Any]) -> None:
         """Adds several."""
@@ -91,7 +91,7 @@ class Mapping(dict[str, Any]):
         if key in self and self[key] is not value:
             raise ValueError(f"Mappings are an append-only data structure. Tried to overwrite the key '{key}' with value {value}, but it already "
                              f"contains {self[key]}")
-        super().__setitem__(key, _checked(value))
+        super().__setitem__(key, _check(value))
 
     def update(self, *args: Any, **kwargs: Any) -> None:
         """Adds objects."""
@@ -136,7 +136,7 @@ def object_metadata(save_path: str) -> TrackableObjectGraph:
                          f"\"{object_graph.GRAPH_KEY}\". Likely it was created with the TF1 name-based saver and does not contain an object "
                          "dependency graph.")
     graph = TrackableObjectGraph()
-    graph.ParseFromString(bytes(np.asarray(reader.get_tensor(object_graph.GRAPH_KEY)).item()))
+    graph.ParseFromString(bytes(np.asarray(reader.get_tensor(object_graph.GRAPH_KEY), object).item()))
     return graph
 
 

@@ -57,9 +57,7 @@ def _begin_worker(sequences: dict[int, Any], seed: int | None) -> None:
 
 def terminate_keras_multiprocessing_pools(grace_period: float = 0.1, use_sigkill: bool = False) -> list[str]:
     """``tf.keras.experimental.terminate_keras_multiprocessing_pools``: ends all worker processes. Returns what went wrong, as sentences."""
-    processes = [process for pool in list(_pools) for process in list((pool._processes or {}).values())]
-    for process in processes:
-        process.terminate()
+    processes = [process for pool in list(_pools) for process in _terminate(pool)]
     deadline = time.monotonic() + grace_period
     for process in processes:
         process.join(max(0.0, deadline - time.monotonic()))
@@ -67,6 +65,14 @@ def terminate_keras_multiprocessing_pools(grace_period: float = 0.1, use_sigkill
             process.kill()
             process.join(grace_period)
     return [f"Failed to clean up process {process.pid}" for process in processes if process.is_alive()]
+
+
+def _terminate(pool: ProcessPoolExecutor) -> list[Any]:
+    """Signals the processes of a pool to end, and returns them."""
+    processes = list((pool._processes or {}).values())
+    for process in processes:
+        process.terminate()
+    return processes
 
 
 class SequenceEnqueuer:
@@ -81,6 +87,7 @@ class SequenceEnqueuer:
         self.queue: queue.Queue[Any] = queue.Queue()
         self.run_thread: threading.Thread | None = None
         self.stop_signal: threading.Event | None = None
+        self._processes: ProcessPoolExecutor | None = None
 
     def is_running(self) -> bool:
         """Whether it was started and not stopped."""
@@ -94,10 +101,12 @@ class SequenceEnqueuer:
         self.run_thread.start()
 
     def stop(self, timeout: float | None = None) -> None:
-        """Ends the workers."""
+        """Ends the workers: threads when they have done what they are at, processes at once."""
         if self.stop_signal is None or self.run_thread is None:
             return
         self.stop_signal.set()
+        if self._processes is not None:
+            _terminate(self._processes)
         while True:
             try:
                 self.queue.get_nowait()
@@ -113,6 +122,7 @@ class SequenceEnqueuer:
         fork = multiprocessing.get_context("fork")  # a generator cannot be sent; workers inherit it
         pool = ProcessPoolExecutor(self.workers, mp_context=fork, initializer=_begin_worker, initargs=({self.uid: self.sequence}, self._seed))
         _pools.add(pool)
+        self._processes = pool
         return pool
 
     def _put(self, future: Any) -> bool:

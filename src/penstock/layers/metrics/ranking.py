@@ -5,6 +5,7 @@ from typing import Any
 
 from penstock.graph import dtypes
 from penstock.graph.composite import SparseTensor, SparseTensorValue, convert_to_tensor_or_sparse_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.layers.metrics.streaming import Metric, collected, metric_variable
 from penstock.layers.weighting import assert_broadcastable, broadcast_weights
@@ -25,6 +26,9 @@ from penstock.ops.math.reduce import reduce_max, reduce_sum
 from penstock.ops.sparse.sets import set_difference, set_intersection, set_size
 from penstock.ops.sparse.sparse_functions import sparse_concat, sparse_reshape, sparse_retain
 from penstock.variables.assign import assign_add
+
+# Nodes that TensorFlow has beside ours, on whose number seeds that are not given depend: it does not know the rank of the size of a set.
+_NODES_OF_AXES, _NODES_OF_CLASS = 3, 9
 
 
 def precision_at_k(labels: Any, predictions: Any, k: int, class_id: int | None = None, weights: Any = None, metrics_collections: Any = None,
@@ -83,6 +87,7 @@ def _share(what: str, misses: str, labels: Any, classes: Any, k: int | None, cla
 
 def _streaming_count(kind: str, labels: Any, classes: Any, k: int | None, class_id: int | None, weights: Any) -> Metric:
     with name_scope(None, _at_k(kind, k, class_id), [classes, labels, weights]) as scope:
+        default_graph().imply(_NODES_OF_AXES)
         total = cast(reduce_sum(_count(kind, labels, classes, class_id, weights)), dtypes.float64)
         variable = metric_variable([], dtypes.float64, name=scope)
         return variable, assign_add(variable, total, name="update")
@@ -107,6 +112,7 @@ def _only_class(classes: Any, class_id: int) -> SparseTensor:
     classes = convert_to_tensor_or_sparse_tensor(classes)
     if isinstance(classes, SparseTensor):
         return sparse_retain(classes, equal(classes.values, class_id))
+    default_graph().imply(_NODES_OF_CLASS)
     extents = shape(classes, out_type=dtypes.int64)
     single = concat([extents[:-1], [1]], 0)
     members = set_intersection(fill(single, cast(class_id, dtypes.int64)), classes)
@@ -178,6 +184,7 @@ def streaming_average_precision_at_top_k(labels: Any, classes: Any, weights: Any
             most_update = assign_add(most, batch, name="update")
         with name_scope(None, "total", [precision]) as total_scope:
             total = metric_variable([], dtypes.float64, name=total_scope)
+            default_graph().imply(_NODES_OF_AXES)
             total_update = assign_add(total, reduce_sum(precision, name="batch_total"), name="update")
         value = div_no_nan(total, most, name="mean")
         return collected(value, div_no_nan(total_update, most_update, name=scope), metrics_collections, updates_collections)
@@ -194,7 +201,7 @@ def _average_precision(labels: Any, classes: Any) -> Any:
             raise ValueError("The last dimension of predictions_idx must be set.")
         labels = _expanded_labels(labels, classes)
         single = expand_dims(classes, -1, name="predictions_idx_per_k")
-        repeated = _repeated(labels, k, name="labels_per_k")
+        repeated = _repeat(labels, k, name="labels_per_k")
         relevant = _count("true_positive", repeated, single, name="relevant_per_k")
         hits = cumsum(relevant, axis=-1, name="tp_per_k")
         retrieved = cumsum(ones_like(relevant), axis=-1, name="retrieved_per_k")
@@ -214,7 +221,7 @@ def _relevant(labels: Any, k: int) -> Any:
         return minimum(number, k, name=scope)
 
 
-def _repeated(labels: Any, count: int, name: str) -> Any:
+def _repeat(labels: Any, count: int, name: str) -> Any:
     """The labels ``count`` times, along a new axis before the last."""
     with name_scope(name, "expand_and_tile", [labels, count]) as scope:
         labels = convert_to_tensor_or_sparse_tensor(labels)

@@ -45,7 +45,7 @@ function draw() {
   byId("tasks").replaceChildren(...[...state.tasks].sort((one, other) => one.task.localeCompare(other.task, "en", {numeric: true})).map(card));
   show("waits", up.flatMap(task => (task.waits ?? []).map(wait => [taskName(task.task), wait.for.startsWith("/job:") ? taskName(wait.for) : wait.for, wait.what,
                                                                    wait.seconds === null ? "" : `${wait.seconds.toFixed(1)} s`])),
-       ["Task", "waits for", "what", "since "], "No task waits for another right now.");
+       ["Task", "Waits for", "What", "Since "], "No task waits for another right now.");
   show("queues", up.flatMap(task => (task.queues ?? []).map(queue => [element("span", {}, queue.name, fill(queue)), taskName(task.task),
                                                                       `${queue.size}${queue.capacity < 0 ? "" : ` of ${queue.capacity}`}${queue.closed ? ", closed" : ""}`,
                                                                       [[queue.enqueuing, "to enqueue"], [queue.dequeuing, "to dequeue"]].filter(([count]) => count).map(([count, what]) => `${count} ${what}`).join(", ")])),

@@ -1,7 +1,8 @@
 """Depthwise convolutions of the emitter, and their gradients: loops over pixels and taps, vectorised over channels.
 
 As in the NumPy kernels, a channel with several filters is first made several channels with one filter each. Output and input gradient are one kernel
-that *gathers*: a pixel's result is the sum over the taps whose pixel exists. The filter's gradient is a sum over pixels for each tap.
+(``depthwise_lines``); where strides make gaps, one that *gathers*: a pixel's result is the sum over the taps whose pixel exists. The filter's
+gradient is a sum over pixels for each tap.
 """
 from __future__ import annotations
 
@@ -11,8 +12,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from penstock.native.calls import Array, Code
+from penstock.native.contract import depthwise_lines
 from penstock.native.contract.convolution import Convolutions, Grid, from_channels_last, grids
-from penstock.native.contract.product import PARTS, ranges
+from penstock.native.contract.product import PARTS, Epilogue, ranges
 from penstock.native.contract.products import Products
 from penstock.native.contract.tile import Tile, TileModule, tile_for
 from penstock.native.vector.pieces import advance, loop, maximum, minimum, number
@@ -169,12 +171,13 @@ def _backward_axis(grid: Grid) -> Ints:
 class Depthwise(Products, Convolutions):
     """``depthwise`` and its two gradients."""
 
-    def depthwise(self, input: Array, filter: Array, strides: Ints, padding: str, data_format: str, dilations: Ints) -> Array:
-        """Each channel convolved with its own filters."""
+    def depthwise(self, input: Array, filter: Array, strides: Ints, padding: str, data_format: str, dilations: Ints,
+                  epilogue: Epilogue | None = None) -> Array:
+        """Each channel convolved with its own filters. What the epilogue adds has its channels last, or is a vector with an element per channel."""
         w = self._depthwise_windows(input.shape, filter.shape, input.dtype, strides, padding, data_format, dilations)
-        x = self._repeated(self.image(input, data_format), filter.shape[3])
+        x = self._repeat_channels(self.image(input, data_format), filter.shape[3])
         result = self.b.empty((x.shape[0], *w.output, x.shape[3]), x.dtype)
-        self._gather(x, filter, result, [_forward_axis(grid) for grid in grids(w)], "depthwise")
+        self._gather(x, filter, result, [_forward_axis(grid) for grid in grids(w)], "depthwise", epilogue)
         return from_channels_last(result, data_format)
 
     def depthwise_backprop_input(self, input_sizes: Array, filter: Array, out_backprop: Array, strides: Ints, padding: str, data_format: str,
@@ -197,7 +200,7 @@ class Depthwise(Products, Convolutions):
         """The gradient for the filter."""
         shape = tuple(int(extent) for extent in self.b.known(filter_sizes))
         w = self._depthwise_windows(input.shape, shape, input.dtype, strides, padding, data_format, dilations)
-        x = self._repeated(self.image(input, data_format), shape[3])
+        x = self._repeat_channels(self.image(input, data_format), shape[3])
         dy = self.b.contiguous(self._gradient(out_backprop, data_format, (x.shape[0], *w.output, x.shape[3])))
         result = self.b.empty(shape, x.dtype)
         axes = [_forward_axis(grid) for grid in grids(w)]
@@ -213,7 +216,7 @@ class Depthwise(Products, Convolutions):
             self.b.unsupported("the filter does not fit the input's channels, or has too many taps")
         return w
 
-    def _repeated(self, x: Array, multiplier: int) -> Array:
+    def _repeat_channels(self, x: Array, multiplier: int) -> Array:
         """Images in which each channel stands once for each of its filters."""
         if multiplier == 1:
             return x
@@ -221,16 +224,32 @@ class Depthwise(Products, Convolutions):
         self.b.copy(self.b.view(x, (*x.shape, 1), (*x.strides, 0)), wide)
         return self.b.view(wide, (*x.shape[:3], x.shape[3] * multiplier))
 
-    def _gather(self, source: Array, filter: Array, result: Array, axes: list[Ints], label: str) -> None:
-        flops = result.size * math.prod(filter.shape[:2])
-        self._call("gather", [source, self.b.contiguous(filter), result], axes, result.shape[0] * result.shape[1], flops, label)
+    def _gather(self, source: Array, filter: Array, result: Array, axes: list[Ints], label: str, epilogue: Epilogue | None = None) -> None:
+        lines, work = result.shape[0] * result.shape[1], result.size * math.prod(filter.shape[:2])
+        filter = self.b.contiguous(filter)
+        if any(axis[-1] != 1 for axis in axes):
+            self._call("gather", [source, filter, result], axes, lines, work, label)
+        elif result.size:
+            epilogue, step = self._with_added(epilogue, result.shape)
+            added = result if epilogue.added is None else epilogue.added
+            self._call_lines([source, filter, added, result], axes, {**epilogue.words(result.dtype), "added_pixel": step}, lines, work, label)
+
+    def _call_lines(self, operands: list[Array], axes: list[Ints], words: dict[str, int], lines: int, work: int, label: str) -> None:
+        source = operands[0]
+        words |= {"channels": source.shape[3], **dict(zip(("source_image", "source_line", "source_pixel"), source.strides))}
+        words |= {f"{axis}_{name}": value for axis, values in zip("yx", axes) for name, value in zip(depthwise_lines.AXIS, values)}
+        parts = [{**words, "start": start, "stop": stop} for start, stop in ranges(lines, self._pieces(work, lines), 1)]
+        code = depthwise_lines.code(source.dtype.itemsize, words["x_taps"], words["x_scale"], words["x_step"])
+        self.b.call(code, operands, [[part.get(name, 0) for name in depthwise_lines.WORDS] for part in parts], label, 1, 2 * work)
+
+    def _pieces(self, work: int, extent: int) -> int:
+        return 1 if work < _MANY else min(self.b.threads * PARTS, extent)
 
     def _call(self, name: str, operands: list[Array], axes: list[Ints], extent: int, work: int, label: str) -> None:
         source, _, result = operands
         if not result.size:
             return
         words = [source.shape[3], *source.strides[:3], *axes[0], *axes[1], source.shape[0]]
-        pieces = 1 if work < _MANY else min(self.b.threads * PARTS, extent)
-        parts = [[start, stop, *words] for start, stop in ranges(extent, pieces, 1)]
+        parts = [[start, stop, *words] for start, stop in ranges(extent, self._pieces(work, extent), 1)]
         self.b.call(_code(name, result.dtype.itemsize), operands, parts, label, 1, 2 * work)
 

@@ -30,7 +30,7 @@ WORDS = (
     "a_step", "b_step", "added_step", "c_step",  # from row to row (of a transposed matrix: of what lies in memory)
     "a_transposed", "a_packed", "b_transposed", "b_packed", "has_patches", "has_added",
     "b_panel",  # if it is not 0, B lies in panels (``panels.py``), so many bytes apart
-    "alpha", "lower_bound",  # numbers of the element type, in the lower bits
+    "alpha", "lower_bound", "upper_bound",  # numbers of the element type, in the lower bits
     "c_width", "c_height", "c_line", "c_image",  # if c_width is not 0, the rows of C are pixels, of lines, of images
 )
 DESTINATION = RowDestination.among(WORDS, width="n_stop", steps=("c_step", "c_batch", "c_line", "c_image"), start="c_at")
@@ -64,7 +64,7 @@ class Gemm:
         self.columns = b.icmp_signed("!=", self.w["a_transposed"], number(0))
         self.in_place = b.icmp_signed("==", self.w["a_packed"], number(0))
         self.in_panels = b.icmp_signed("!=", self.w["b_panel"], number(0))
-        self.alpha, self.lower_bound = (self.m.number(b, self.w[name]) for name in ("alpha", "lower_bound"))
+        self.alpha, *self.bounds = (self.m.number(b, self.w[name]) for name in ("alpha", "lower_bound", "upper_bound"))
         tile = self.tile
         tiles = tile.buffer_rows // tile.rows
         self.a_buffer = allocate(b, tile.scalar, max(tiles * DEPTH * tile.line // tile.size, (tile.buffer_rows + 1) * STRIDE))
@@ -140,7 +140,7 @@ class Gemm:
         share = b.and_(b.add(b.udiv(panel_bytes, block.tiles), number(2 * LINE - 1)), number(-LINE))  # of the next panel, for each tile to ask for
         first = b.icmp_signed("==", k0, w["k_start"])
         last = b.icmp_signed(">=", b.add(k0, w["k_block"]), w["k_stop"])
-        lower_bound = b.select(last, self.lower_bound, tile.lowest)
+        bounds = [b.select(last, bound, none) for bound, none in zip(self.bounds, (tile.lowest, tile.highest))]
         fresh = b.icmp_signed("==", w["has_added"], number(0))
         in_rows = b.icmp_signed("==", w["c_width"], number(0))
         spilling = b.and_(b.and_(in_rows, b.and_(fresh, first)), self._may_spill(width, vectors))
@@ -164,12 +164,12 @@ class Gemm:
                 with direct:
                     source, source_step = b.select(first, added, c), b.select(first, added_step, w["c_step"])
                     self.micro.call(b, micro, [a, a_step, panel, step, source, source_step, c, w["c_step"], depth, w["terms"],
-                                               self.alpha, lower_bound])
+                                               self.alpha, *bounds])
                 with by_way:
                     to = [self.zeros, number(0), self.tile_buffer, number(tile.columns * tile.size)]
-                    self.micro.call(b, micro, [a, a_step, panel, step, *to, depth, w["terms"], self.alpha, tile.lowest])
+                    self.micro.call(b, micro, [a, a_step, panel, step, *to, depth, w["terms"], self.alpha, tile.lowest, tile.highest])
                     c_place = advance(b, self.place["c"], column)
-                    b.call(self.store_tile, [self.tile_buffer, c_place, m, rows, width, added, added_step, b.zext(first, I64), lower_bound,
+                    b.call(self.store_tile, [self.tile_buffer, c_place, m, rows, width, added, added_step, b.zext(first, I64), *bounds,
                                              *[w[name] for name in ("c_step", "c_width", "c_height", "c_line", "c_image")]])
 
     def _ask_for_panel(self, panel: IR, start: IR, stop: IR) -> None:
@@ -209,9 +209,9 @@ class Gemm:
 
     def _store_tile(self) -> ir.Function:
         """store_tile(tile, c, m, rows, width, added, ...): the micro-kernel's end, for any width, anywhere."""
-        function, b = self.m.function("store_tile", [POINTER, POINTER, *[I64] * 3, POINTER, I64, I64, self.tile.scalar, *[I64] * 5])
-        tile, c, m, rows, width, added, added_step, first, lower_bound, c_step, c_width, c_height, c_line, c_image = function.args
-        bound, fresh = self.m.splat(b, lower_bound), b.icmp_signed("!=", first, number(0))
+        function, b = self.m.function("store_tile", [POINTER, POINTER, *[I64] * 3, POINTER, I64, I64, *[self.tile.scalar] * 2, *[I64] * 5])
+        tile, c, m, rows, width, added, added_step, first, lower_bound, upper_bound, c_step, c_width, c_height, c_line, c_image = function.args
+        bounds, fresh = [self.m.splat(b, each) for each in (lower_bound, upper_bound)], b.icmp_signed("!=", first, number(0))
         for column, mask in self.m.strips(b, width):
             offset = b.mul(column, number(self.tile.size))
             with loop(b, number(0), rows) as row:
@@ -227,7 +227,7 @@ class Gemm:
                 source = b.select(fresh, advance(b, added, b.mul(row, added_step)), place)
                 value = self.m.load(b, advance(b, advance(b, tile, b.mul(row, number(self.tile.columns * self.tile.size))), offset))
                 value = self.m.add(b, value, self.m.masked_load(b, advance(b, source, offset), mask))
-                self.m.masked_store(b, self.m.at_least(b, value, bound), advance(b, place, offset), mask)
+                self.m.masked_store(b, self.m.between(b, value, *bounds), advance(b, place, offset), mask)
         b.ret_void()
         return function
 

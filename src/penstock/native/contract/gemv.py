@@ -1,9 +1,11 @@
-"""A row times a matrix, for models that are compiled ahead (``emitter.ahead``). As LLVM IR.
+"""A row times a matrix of weights, for models that are compiled ahead (``emitter.ahead``). As LLVM IR.
 
-    c[j] = max(added[j] + alpha * sum over k of a[k] * B[k, j], lower_bound)
+    c[j] = min(max(added[j] + alpha * sum over k of a[k] * B[k, j], lower_bound), upper_bound)
 
 The tiles of ``gemm`` have an even number of rows, so half of each would be wasted, and the sums of the others too few to keep the multipliers busy.
-Here as many columns are summed at a time as there are registers for, and B is read where it is, each row once.
+Here as many columns are summed at a time as there are registers for. All there is to wait for is B, which is read once: it lies in *strips* of so
+many columns, row after row, so that memory is read from its beginning to its end (``wide``). Columns that are left over are an array of their own
+(``narrow``).
 """
 from __future__ import annotations
 
@@ -15,51 +17,62 @@ from penstock.native.contract.tile import tile_for
 from penstock.native.vector.vectors import I32, IR
 from penstock.native.vector.writer import Writer, element
 
-OPERANDS = {"row": "a_at", "matrix": "b_at", "added": "added_at", "result": "c_at"}  # with the word that says where each begins
-WORDS = ("k", "n", "b_step", "a_at", "b_at", "added_at", "c_at", "has_added", "alpha", "lower_bound")
+OPERANDS = {"row": "a_at", "wide": "", "narrow": "", "added": "added_at", "result": "c_at"}  # with the word that says where each begins
+WORDS = ("k", "n", "n_start", "n_stop", "a_at", "added_at", "c_at", "has_added", "alpha", "lower_bound", "upper_bound")
 _SUMS = 8  # vectors of columns: half of the registers that most CPUs have
 
 
+def strip_columns(dtype: np.dtype) -> int:
+    """How many columns a strip has."""
+    return _SUMS * tile_for(dtype.itemsize).lanes
+
+
 class _Gemv:
-    """The module of the kernel."""
+    """The module of the kernel, for the columns from ``n_start``, which begins a strip, to ``n_stop``."""
 
     def __init__(self, dtype: np.dtype) -> None:
         self.kind, self.size, self.lanes = element(dtype), dtype.itemsize, tile_for(dtype.itemsize).lanes
         w = self.w = Writer(list(OPERANDS), WORDS)
         b = w.b
-        self.places = {name: w.at(getattr(w, name), getattr(w, at)) for name, at in OPERANDS.items()}
-        self.alpha, self.bound = (b.bitcast(each if self.size == 8 else b.trunc(each, I32), self.kind) for each in (w.alpha, w.lower_bound))
-        start: IR = ir.Constant(w.n.type, 0)
-        for vectors, lanes in ((_SUMS, self.lanes), (1, self.lanes), (1, 1)):
+        self.places = {name: w.at(getattr(w, name), getattr(w, at)) for name, at in OPERANDS.items() if at}
+        self.alpha, *self.bounds = (b.bitcast(each if self.size == 8 else b.trunc(each, I32), self.kind)
+                                    for each in (w.alpha, w.lower_bound, w.upper_bound))
+        whole = b.and_(w.n, ir.Constant(w.n.type, -_SUMS * self.lanes))  # columns in strips of the full width
+        start: IR = w.n_start
+        for vectors, lanes in ((_SUMS, self.lanes), (_SUMS // 2, self.lanes), (1, self.lanes), (1, 1)):
             step = vectors * lanes
-            stop = b.add(start, b.and_(b.sub(w.n, start), ir.Constant(w.n.type, -step)))
+            stop = b.add(start, b.and_(b.sub(w.n_stop, start), ir.Constant(w.n.type, -step)))
             with w.range(stop, start, step) as column:
-                self._columns(column, vectors, lanes)
+                if vectors == _SUMS:
+                    self._columns(column, w.item(w.wide, b.mul(column, w.k), self.kind), ir.Constant(w.n.type, step), vectors, lanes)
+                else:
+                    self._columns(column, w.item(w.narrow, b.sub(column, whole), self.kind), b.sub(w.n, whole), vectors, lanes)
             start = stop
         self.text = w.finish()
 
-    def _columns(self, column: IR, vectors: int, lanes: int) -> None:
-        """Some columns: all of their sums stay in registers."""
+    def _columns(self, column: IR, first: IR, width: IR, vectors: int, lanes: int) -> None:
+        """Some columns, of which B's first element and the width of its rows are given: all of their sums stay in registers."""
         w, b = self.w, self.w.b
-        sums = [w.variable(w.splat(self.kind, 0.0, lanes).type, w.splat(self.kind, 0.0, lanes)) for _ in range(vectors)]
-        first = w.item(self.places["matrix"], column, self.kind)
+        zeros = w.splat(self.kind, 0.0, lanes)
+        sums = [w.variable(zeros.type, zeros) for _ in range(vectors)]
+        step = b.mul(width, ir.Constant(w.n.type, self.size))
         with w.range(w.k) as k:
             factor = w.broadcast(w.load(w.item(self.places["row"], k, self.kind), self.kind), lanes)
-            row = w.at(first, b.mul(k, w.b_step))
-            for index, place in enumerate(sums):
+            row = w.at(first, b.mul(k, step))
+            for index, total in enumerate(sums):
                 right = w.load(w.item(row, index * lanes, self.kind), self.kind, lanes)
-                b.store(w.intrinsic("fmuladd", factor, right, b.load(place, typ=right.type)), place)
-        alpha, bound = w.broadcast(self.alpha, lanes), w.broadcast(self.bound, lanes)
+                b.store(w.intrinsic("fmuladd", factor, right, b.load(total, typ=right.type)), total)
+        alpha, lower, upper = (w.broadcast(each, lanes) for each in (self.alpha, *self.bounds))
         with_added = b.icmp_signed("!=", w.has_added, ir.Constant(w.n.type, 0))
-        nothing = w.splat(self.kind, 0.0, lanes)
-        for index, place in enumerate(sums):
+        for index, total in enumerate(sums):
             at = b.add(column, ir.Constant(w.n.type, index * lanes))
-            base = w.variable(nothing.type, nothing)
+            base = w.variable(zeros.type, zeros)
             with b.if_then(with_added):
                 b.store(w.load(w.item(self.places["added"], at, self.kind), self.kind, lanes), base)
-            value = w.intrinsic("fmuladd", b.load(place, typ=nothing.type), alpha, b.load(base, typ=nothing.type))
-            low = b.fcmp_ordered("<", value, bound)
-            w.store(b.select(low, bound, value), w.item(self.places["result"], at, self.kind), self.kind)
+            value = w.intrinsic("fmuladd", b.load(total, typ=zeros.type), alpha, b.load(base, typ=zeros.type))
+            value = b.select(b.fcmp_ordered("<", value, lower), lower, value)
+            value = b.select(b.fcmp_ordered(">", value, upper), upper, value)
+            w.store(value, w.item(self.places["result"], at, self.kind), self.kind)
 
 
 def code(dtype: np.dtype) -> Code:

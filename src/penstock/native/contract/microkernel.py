@@ -1,6 +1,6 @@
 """The inner loop of all contractions: a tile of C, in registers, plus the product of a packed piece of A with a panel of B. As LLVM IR.
 
-    C[i, j] = max(added[i, j] + alpha * sum over k of A[i, k] * B[k, j], lower_bound)
+    C[i, j] = min(max(added[i, j] + alpha * sum over k of A[i, k] * B[k, j], lower_bound), upper_bound)
 
 A lies in a buffer in which every element of a tile is a fixed distance from one pointer. Either rows of A are rows of the buffer, ``STRIDE`` elements
 apart ("rows"), or the buffer has, for each tile, one short row for each k ("columns"): as a transposed matrix itself has, so that it can also be used
@@ -27,7 +27,8 @@ class _Pointed:
 
 
 class MicroKernels:
-    """The functions ``micro(a, a_step, b, b_step, added, added_step, c, c_step, k, terms, alpha, lower_bound)``; ``text`` belongs to the module.
+    """The functions ``micro(a, a_step, b, b_step, added, added_step, c, c_step, k, terms, alpha, lower_bound, upper_bound)``; ``text`` belongs to
+    the module.
 
     Steps are in bytes; ``a_step`` leads to the next k, if A lies in columns. No more than ``terms`` products (at least 1) are added up in registers
     before they go to C: the shorter a sum, the less it rounds.
@@ -36,7 +37,7 @@ class MicroKernels:
     def __init__(self, module: TileModule) -> None:
         self.tile = module.tile
         scalar = self.tile.scalar
-        self.type = ir.FunctionType(VOID, [POINTER, I64, POINTER, I64, POINTER, I64, POINTER, I64, I64, I64, scalar, scalar])
+        self.type = ir.FunctionType(VOID, [POINTER, I64, POINTER, I64, POINTER, I64, POINTER, I64, I64, I64, *[scalar] * 3])
         multiply = _multiplication(module)
         prefetch = declare_prefetch(module.module)
         functions = [_Micro(self.tile, columns, rows, vectors, multiply, prefetch.get_reference())
@@ -81,7 +82,7 @@ class _Micro:
         # By measurement: with AVX-512 two k at a time make the loop over columns faster, not that over rows; small tiles are not worth the code.
         # Shorter vectors have fewer sums in registers, so more of a loop is overhead.
         self.unroll = 2 if (columns or not tile.masks) and rows + 2 * PAIR >= tile.rows and vectors == tile.vectors else 1
-        self.scalar, self.vector, self.lowest = str(tile.scalar), str(tile.vector), tile.lowest.get_reference()
+        self.scalar, self.vector = str(tile.scalar), str(tile.vector)
         self.offsets = [v * tile.lanes * tile.size for v in range(vectors)]
         self.lines: list[str] = []
         self.count = 0
@@ -90,7 +91,9 @@ class _Micro:
         """Its definition."""
         number_type = self.scalar
         self.lines = [f"define internal void @{self.name}(ptr %a, i64 %a_step, ptr %b, i64 %b_step, ptr %added, i64 %added_step, ptr %c, "
-                      f"i64 %c_step, i64 %k, i64 %terms, {number_type} %alpha, {number_type} %lower_bound) noinline nounwind {{", "entry:"]
+                      f"i64 %c_step, i64 %k, i64 %terms, {number_type} %alpha, {number_type} %lower_bound, {number_type} %upper_bound) "
+                      "noinline nounwind {",
+                      "entry:"]
         self._ask_for_c()
         self.lines += ["  br label %sum", "sum:"]
         head = len(self.lines)
@@ -103,7 +106,8 @@ class _Micro:
             whole = self._value(f"add i64 %start, {self._value(f'and i64 {count}, {-self.unroll}')}")
             state, start, before = self._loop("pairs", before, start, whole, self.unroll, state), whole, "pairs.done"
         a, panel, *sums = self._loop("each", before, start, stop, 1, state)
-        self._epilogue(sums, self._value(f"select i1 {last}, {number_type} %lower_bound, {number_type} {self.lowest}"))
+        self._epilogue(sums, [self._value(f"select i1 {last}, {number_type} {bound}, {number_type} {none.get_reference()}")
+                              for bound, none in (("%lower_bound", self.tile.lowest), ("%upper_bound", self.tile.highest))])
         self.lines += [f"  br i1 {last}, label %done, label %sum", "done:", "  ret void", "}"]
         names = {"start": ("i64", "0", stop), "a_now": ("ptr", "%a", a), "b_now": ("ptr", "%b", panel),
                  "added_now": ("ptr", "%added", "%c"), "added_step_now": ("i64", "%added_step", "%c_step")}
@@ -180,14 +184,16 @@ class _Micro:
             a = self._place(a, self.step)
         return [a, panel, *sums]
 
-    def _epilogue(self, sums: list[str], bound: str) -> None:
-        alpha, lower_bound, added, c = self._splat("%alpha"), self._splat(bound), "%added_now", "%c"
+    def _epilogue(self, sums: list[str], bounds: list[str]) -> None:
+        alpha, lower_bound, upper_bound = map(self._splat, ("%alpha", *bounds))
+        added, c = "%added_now", "%c"
         for index, total in enumerate(sums):
             row, v = divmod(index, self.vectors)
             if row and not v:
                 added, c = self._place(added, "%added_step_now"), self._place(c, "%c_step")
             given = self._load(self._place(added, self.offsets[v]), self.vector)
             value = self._value(f"add {self.vector} {given}, {total}") if self.tile.pairs else self._add_product(given, total, alpha)
-            low = self._value(f"{'icmp slt' if self.tile.integer else 'fcmp olt'} {self.vector} {value}, {lower_bound}")
-            value = self._value(f"select <{self.tile.lanes} x i1> {low}, {self.vector} {lower_bound}, {self.vector} {value}")
+            for beyond, bound in (("lt", lower_bound), ("gt", upper_bound)):  # of NaN neither holds
+                outside = self._value(f"{'icmp s' if self.tile.integer else 'fcmp o'}{beyond} {self.vector} {value}, {bound}")
+                value = self._value(f"select <{self.tile.lanes} x i1> {outside}, {self.vector} {bound}, {self.vector} {value}")
             self.lines.append(f"  store {self.vector} {value}, ptr {self._place(c, self.offsets[v])}, align {self.tile.size}")

@@ -22,6 +22,7 @@ PARTS = 3  # per thread: one that is delayed has less to do
 _PAGES = 60  # that a CPU can look up at once
 _FAR = 2048  # bytes between rows
 _COPY = 0.2  # cycles to copy an element into a buffer
+_READ = 0.2  # cycles to read an element of a matrix that is read once
 _DELAY = 0.2  # how much of a part the slowest thread lags behind
 _FEW = 4  # panels of columns of C for which a transposed A is not worth a copy; if its rows are far apart, that is one
 _SHARED = 3  # blocks of rows that are worth a copy of all of B,
@@ -31,7 +32,7 @@ _REUSED = 3  # tiles of rows that a panel of B has to serve, to be worth a copy
 
 @dataclass(slots=True)
 class Epilogue:
-    """What is done to a product before it is stored: ``max(added + alpha * product, lower_bound)``.
+    """What is done to a product before it is stored: ``min(max(added + alpha * product, lower_bound), upper_bound)``.
 
     ``added`` is broadcast to the result's shape; if it is the result itself, the product is accumulated there.
     """
@@ -39,6 +40,12 @@ class Epilogue:
     added: Array | None = None
     alpha: float = 1.0
     lower_bound: float = -math.inf
+    upper_bound: float = math.inf
+
+    def words(self, dtype: np.dtype) -> dict[str, int]:
+        """Its numbers, as words of a kernel for elements of this type."""
+        return {"alpha": bits(self.alpha, dtype), "lower_bound": bits(self.lower_bound, dtype), "upper_bound": bits(self.upper_bound, dtype),
+                "has_added": int(self.added is not None)}
 
 
 def with_rows(b: Emitter, epilogue: Epilogue) -> Epilogue:
@@ -95,7 +102,7 @@ def _emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, 
         p, right = _in_panels(b, p, tile, right, label)
     epilogue = epilogue or Epilogue()
     added = epilogue.added
-    words = {"alpha": bits(epilogue.alpha, c.dtype), "lower_bound": bits(epilogue.lower_bound, c.dtype), "has_added": int(added is not None)}
+    words = epilogue.words(c.dtype)
     code = gemm.code(c.dtype.itemsize, integer, p.pairs)
     parts = [_words(p, tile, {**words, **item, **part}) for item in items for part in _parts_of_item(p, tile, b.threads, len(items))]
     operands = [a, right, added if added is not None else c, c]
@@ -115,15 +122,29 @@ def _is_prepared(b: Emitter, p: Product, right: Array) -> bool:
 
 def _is_row(p: Product) -> bool:
     """Is A one row, whose elements lie side by side, as B's rows do?"""
-    return p.m == 1 and not (p.a_transposed or p.b_transposed or p.patches or p.steps.get("c_width"))
+    return p.m == 1 and p.k > 0 and not (p.a_transposed or p.b_transposed or p.patches or p.steps.get("c_width"))
 
 
 def _emit_row(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, epilogue: Epilogue) -> None:
     """A row times a matrix."""
     added = epilogue.added
-    words = {"k": p.k, "n": p.n, "b_step": p.b_step, "has_added": int(added is not None), "alpha": bits(epilogue.alpha, c.dtype),
-             "lower_bound": bits(epilogue.lower_bound, c.dtype), **p.steps}
-    b.call(gemv.code(c.dtype), [a, right, added if added is not None else c, c], [[words.get(name, 0) for name in gemv.WORDS]], label, 1, p.flops)
+    words = {"k": p.k, "n": p.n, **epilogue.words(c.dtype), **p.steps}
+    pieces = b.threads if p.k * p.n * _READ > _SMALL else 1
+    parts = [{**words, "n_start": start, "n_stop": stop} for start, stop in ranges(p.n, pieces, gemv.strip_columns(c.dtype))]
+    operands = [a, *_in_strips(b, p, right), added if added is not None else c, c]
+    b.call(gemv.code(c.dtype), operands, [[part.get(name, 0) for name in gemv.WORDS] for part in parts], label, 1, p.flops)
+
+
+def _in_strips(b: Emitter, p: Product, right: Array) -> list[Array]:
+    """B as ``gemv`` reads it: its columns in strips, and the rest of them."""
+    size, width = right.dtype.itemsize, gemv.strip_columns(right.dtype)
+    strips = p.n // width
+    made = []
+    for first, shape in ((0, (strips, p.k, width)), (strips * width, (1, p.k, p.n - strips * width))):
+        if math.prod(shape):
+            made.append(b.empty(shape, right.dtype))
+            b.copy(b.view(right, shape, (width * size, p.b_step, size), p.steps.get("b_at", 0) + first * size), made[-1])
+    return [made[0], made[-1]]  # one of them is all, if the other is empty
 
 
 def _in_panels(b: Emitter, p: Product, tile: Tile, right: Array, label: str) -> tuple[Product, Array]:
@@ -138,9 +159,9 @@ def _in_panels(b: Emitter, p: Product, tile: Tile, right: Array, label: str) -> 
 
 
 def bits(value: float, dtype: np.dtype) -> int:
-    """A number as a word of a kernel; minus infinity as the least integer."""
+    """A number as a word of a kernel; infinities as the least and the largest integer."""
     if dtype.kind == "i":
-        return int(np.iinfo(dtype).min) if value == -math.inf else int(value)
+        return int(value) if math.isfinite(value) else int(np.iinfo(dtype).min if value < 0 else np.iinfo(dtype).max)
     return struct.unpack("i", struct.pack("f", value))[0] if dtype.itemsize == 4 else struct.unpack("q", struct.pack("d", value))[0]
 
 

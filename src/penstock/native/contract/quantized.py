@@ -157,7 +157,7 @@ def _zero_point(w: Writer, low: IR, high: IR, least: int) -> IR:
     return b.select(b.fcmp_unordered("==", low, high), number(least), b.sub(number(least), whole))
 
 
-def _widened(w: Writer, source: IR, zero: IR, dtype: DType, kind: ir.Type, lanes: int) -> IR:
+def _widen(w: Writer, source: IR, zero: IR, dtype: DType, kind: ir.Type, lanes: int) -> IR:
     """Integers at a place, less their zero."""
     value = w.load(source, _I8, lanes)
     wide = ir.VectorType(kind, lanes) if lanes > 1 else kind
@@ -181,7 +181,7 @@ def _build_rows(dtype: DType, size: int) -> str:
         source, target = w.at(w.source, b.mul(row, w.count)), w.at(w.result, b.mul(b.mul(row, padded), number(size)))
 
         def widen(index: IR, lanes: int) -> None:
-            w.store(_widened(w, w.at(source, index), zero, dtype, kind, lanes), w.item(target, index, kind), kind)
+            w.store(_widen(w, w.at(source, index), zero, dtype, kind, lanes), w.item(target, index, kind), kind)
 
         w.strips(w.count, widen, _LANES)
         if size == 2:
@@ -203,8 +203,8 @@ def _build_pairs(dtype: DType) -> str:
 
         def interleave(index: IR, lanes: int, second: bool) -> None:
             kind = ir.VectorType(_I16, lanes) if lanes > 1 else _I16
-            upper = _widened(w, w.at(source, index), zero, dtype, _I16, lanes)
-            lower = _widened(w, w.at(source, b.add(index, w.count)), zero, dtype, _I16, lanes) if second else ir.Constant(kind, None)
+            upper = _widen(w, w.at(source, index), zero, dtype, _I16, lanes)
+            lower = _widen(w, w.at(source, b.add(index, w.count)), zero, dtype, _I16, lanes) if second else ir.Constant(kind, None)
             words = ir.VectorType(I32, lanes) if lanes > 1 else I32
             shift = w.splat(I32, 16, lanes)
             value = b.or_(b.zext(upper, words), b.shl(b.zext(lower, words), shift))

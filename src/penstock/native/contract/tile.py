@@ -49,6 +49,11 @@ class Tile:
         return ir.Constant(self.scalar, -(1 << (8 * self.size - 1)) if self.integer else float("-inf"))
 
     @property
+    def highest(self) -> ir.Constant:
+        """What no element is above."""
+        return ir.Constant(self.scalar, (1 << (8 * self.size - 1)) - 1 if self.integer else float("inf"))
+
+    @property
     def vector(self) -> ir.VectorType:
         """LLVM's type of a vector."""
         return ir.VectorType(self.scalar, self.lanes)
@@ -148,10 +153,11 @@ class TileModule:
         """x + y; integers wrap around."""
         return b.add(x, y) if self.tile.integer else b.fadd(x, y)
 
-    def at_least(self, b: ir.IRBuilder, value: IR, lower_bound: IR) -> IR:
-        """The larger one of each lane; NaN stays NaN."""
-        below = b.icmp_signed("<", value, lower_bound) if self.tile.integer else b.fcmp_ordered("<", value, lower_bound)
-        return b.select(below, lower_bound, value)
+    def between(self, b: ir.IRBuilder, value: IR, lower_bound: IR, upper_bound: IR) -> IR:
+        """The nearest value between the bounds, in each lane; NaN stays NaN."""
+        compare = b.icmp_signed if self.tile.integer else b.fcmp_ordered
+        value = b.select(compare("<", value, lower_bound), lower_bound, value)
+        return b.select(compare(">", value, upper_bound), upper_bound, value)
 
     def number(self, b: ir.IRBuilder, word: IR) -> IR:
         """The number of the element type in the lower bits of a word."""

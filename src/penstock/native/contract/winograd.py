@@ -20,7 +20,7 @@ import numpy as np
 from penstock.native.calls import Array
 from penstock.native.config import config
 from penstock.native.contract import winograd_kernel as kernel
-from penstock.native.contract.product import PARTS, Epilogue, Product, bits, emit, ranges
+from penstock.native.contract.product import PARTS, Epilogue, Product, emit, ranges
 from penstock.native.contract.winograd_guard import list_code
 from penstock.native.contract.winograd_matrices import STEP, TAPS
 
@@ -143,8 +143,7 @@ class Winograd:
     def _transform(self, name: str, arrays: dict[str, Array], count: int, length: int, words: dict[str, int], label: str,
                    epilogue: Epilogue | None = None) -> None:
         epilogue, target, kind = epilogue or Epilogue(), arrays["target"], kernel.IMAGES[name]
-        words |= {"length": length, "alpha": bits(epilogue.alpha, target.dtype), "lower_bound": bits(epilogue.lower_bound, target.dtype),
-                  "has_added": int(epilogue.added is not None)}
+        words |= {"length": length, **epilogue.words(target.dtype)}
         parts = []
         for index, (start, stop) in enumerate(self._parts(count, length)):
             values = {**words, "start": start, "stop": stop, "part": index}

@@ -2,7 +2,8 @@
 
 A square is gathered from pixels of an image or from *planes* (arrays that hold one element of every square), and its transform goes to planes or
 pixels. Pixels outside of an image are zeros when they are read, and left out when they are written. What is written can be
-``max(added + alpha * value, lower_bound)``. Squares that the transforms would spoil are left to sums of products: see ``winograd_guard``.
+``min(max(added + alpha * value, lower_bound), upper_bound)``. Squares that the transforms would spoil are left to sums of products: see
+``winograd_guard``.
 """
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ WORDS = (
     "image", "line", "pixel", "height", "width",  # of the side that has an image; of the gradient for the filter, dy
     "origin_y", "origin_x",  # how far the first square of the input begins before the image
     "out_plane", "out_item",  # of the target, if both sides have planes
-    "added_image", "added_line", "added_pixel", "has_added", "alpha", "lower_bound",
+    "added_image", "added_line", "added_pixel", "has_added", "alpha", "lower_bound", "upper_bound",
     "rows", "columns",  # of the results, for a transform of the input
     "x_image", "x_line", "x_pixel", "x_height", "x_width", "depth",  # of the input, for transforms of results
     "part", "parts",  # of the transform of the filter
@@ -206,14 +207,14 @@ class Transform:
     def _epilogue(self, value: IR, place: IR, added: IR, at: IR, mask: IR | None) -> None:
         b = self.b
         added = b.select(b.icmp_signed("!=", self.w["has_added"], number(0)), advance(b, added, at), self.base["zeros"])
-        alpha, lower_bound = (self.m.splat(b, self.m.number(b, self.w[name])) for name in ("alpha", "lower_bound"))
+        alpha, *bounds = (self.m.splat(b, self.m.number(b, self.w[name])) for name in ("alpha", "lower_bound", "upper_bound"))
         value = self.m.fma(b, value, alpha, self.m.masked_load(b, added, mask))
-        self.m.masked_store(b, self.m.at_least(b, value, lower_bound), advance(b, place, at), mask)
+        self.m.masked_store(b, self.m.between(b, value, *bounds), advance(b, place, at), mask)
 
     def _apply(self, vectors: list[IR]) -> list[IR]:
         """The matrix times a column of vectors. Rows that differ in some signs only are sum and difference of two parts."""
         rows, result, done = self.kind.matrix, [None] * self.outer, set()
-        vectors, rows = self._paired(vectors, rows)
+        vectors, rows = self._pair(vectors, rows)
         for i, row in enumerate(rows):
             if i in done:
                 continue
@@ -229,7 +230,7 @@ class Transform:
             result[i], result[twin] = (self.m.fma(self.b, part, self.constant(factor), even) for factor in (scale, -scale))
         return result
 
-    def _paired(self, vectors: list[IR], rows: Matrix) -> tuple[list[IR], Matrix]:
+    def _pair(self, vectors: list[IR], rows: Matrix) -> tuple[list[IR], Matrix]:
         """Columns that differ in some signs only: their vectors' sums and differences instead, with the matrix for these."""
         columns, vectors = list(transpose(rows)), list(vectors)
         for i in range(len(columns) - 1):

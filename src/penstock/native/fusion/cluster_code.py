@@ -72,7 +72,7 @@ class Loop:
             self._call(b, nest, layout, parts, label, [[0] * len(self.outputs) for _ in parts])
 
     def _straighten(self, b: Emitter) -> bool:
-        """Copies inputs that make the inner loop a short one, such as a mirrored picture or a number per channel: the last axes become one."""
+        """Copies inputs that make the inner loop a short one, such as a mirrored image or a number per channel: the last axes become one."""
         last = next(axis for axis in reversed(range(len(self.shape))) if axis == 0 or math.prod(self.shape[axis:]) >= _LONG)
 
         def is_straight(array: Array, strides: Strides) -> bool:

@@ -55,14 +55,14 @@ class Space:
         return math.prod(self.shape)
 
     @property
-    def kept(self) -> tuple[int, ...]:
+    def kept_axes(self) -> tuple[int, ...]:
         """The axes that are not reduced."""
         return tuple(axis for axis in range(len(self.shape)) if axis not in self.reduced)
 
     @property
     def result(self) -> tuple[int, ...]:
         """The shape of what is kept."""
-        return tuple(self.shape[axis] for axis in self.kept)
+        return tuple(self.shape[axis] for axis in self.kept_axes)
 
     def join(self, other: Space) -> Space | None:
         """The space of both, if there is one."""

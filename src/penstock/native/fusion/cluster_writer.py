@@ -49,6 +49,7 @@ class _Writer:
         self.loop = Loop(self.space.shape, self.space.reduced)
         self.refs: dict[Value, Ref] = {}
         self.variables: dict[Array, Ref] = {}  # new elements of updated variables
+        self.refusals: list[tuple[Item, Array]] = []  # items that fail if a number is not 0
         self.scalars: dict[tuple[DType, bytes], Ref] = {}
 
     def write(self) -> None:
@@ -70,6 +71,9 @@ class _Writer:
             self.loop.output(ref, array, along, without_ones(array.shape) == self.space.shape)
         if self.loop.outputs:
             self.loop.emit(self.b, " ".join(dict.fromkeys(item.node.definition.type for item in self.group)))
+        for item, bad in self.refusals:
+            needed = [value.array for value in item.inputs if value.array is not None]
+            self.b.for_items([item]).index.refuse(bad, needed)
 
     def _hand_on(self, item: Item) -> None:
         """The source itself, where it is computed here; else a view of it."""
@@ -103,8 +107,10 @@ class _Writer:
         some = next((ref for ref in refs if ref is not None), ("", 0, 0))  # stands for what ``lower`` does not look at
         results = self.loop.step(OpStep(node.definition, node.attrs, ()), [ref or some for ref in refs])
         if node.definition is Refuse:
-            status = Array(self.b.status.buffer, self.b.status.dtype, (), ())
-            self.loop.output(results[0], status, self._strides(status, ()), not self.space.reduced)
+            assert item.part_of is not None
+            bad = self.b.empty((), np.int64)
+            self.loop.output(results[0], bad, self._strides(bad, ()), not self.space.reduced)
+            self.refusals.append((item.part_of, bad))
             return
         if not node.definition.updates:
             self.refs[item.outputs[0]] = results[0]
@@ -155,7 +161,7 @@ class _Writer:
         if without_ones(shape) == self.space.shape:
             return tuple(own)
         along = [0] * len(self.space.shape)
-        for axis, stride in zip(self.space.kept, own, strict=True):
+        for axis, stride in zip(self.space.kept_axes, own, strict=True):
             along[axis] = stride
         return tuple(along)
 

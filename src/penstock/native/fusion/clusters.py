@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from penstock.native.fusion.cluster_space import Kind, Level, Space, kind_of, space_of, without_ones
 from penstock.native.fusion.composition import compose_items
 from penstock.native.items import Item, Value
+from penstock.ops.transfer import Refuse
 
 _LARGEST, _LARGEST_SMALL = 250, 1500  # items of a group: the time that LLVM takes grows faster than the code, but many small calls take time too
 _OPERANDS, _OPERANDS_SMALL = 48, 300  # arrays that a group touches
@@ -30,13 +31,13 @@ def group_items(items: Sequence[Item], most_operands: int | None = None) -> list
 class _Group:
     """Members as positions, and as bits of masks: ``before`` and ``after`` are the items that have to run before and after any of them."""
 
-    __slots__ = ("after", "before", "bits", "levels", "members", "operands", "space", "updates")
+    __slots__ = ("after", "before", "bits", "checks", "levels", "members", "operands", "space", "updates")
 
     def __init__(self, position: int, before: int, space: Space | None) -> None:
         self.members, self.bits, self.before, self.after, self.space = [position], 1 << position, before, 0, space
         self.levels: dict[Value, Level] = {}  # if an axis is reduced
         self.operands = 0  # at most: arrays that it touches
-        self.updates = False
+        self.updates = self.checks = False  # does it write variables, may it fail?
 
 
 class _Grouping:
@@ -64,6 +65,7 @@ class _Grouping:
                 before |= self.groups[other].before | self.groups[other].bits
             mine = _Group(index, before, space_of(item, self.kinds[index]))
             mine.operands, mine.updates = len(item.inputs) + len(item.outputs), bool(item.node.definition.updates)
+            mine.checks = item.node.definition is Refuse
             if mine.space is not None and mine.space.reduced:
                 mine.levels = self._levels([index], mine.space, mine.updates) or {}
             self.groups.append(mine)
@@ -96,6 +98,8 @@ class _Grouping:
         a, b = self.groups[x], self.groups[y]
         if a is b or a.space is None or b.space is None:
             return
+        if (a.updates and b.checks) or (a.checks and b.updates):
+            return  # a step that fails has not written what waits for the check
         size = len(a.members) + len(b.members)
         if size > (_LARGEST if a.space.size > _SMALL or b.space.size > _SMALL else _LARGEST_SMALL):
             return
@@ -115,7 +119,7 @@ class _Grouping:
             operands = self._operands(members)
         if operands <= limit:
             self._join(a, b, members, space)
-            a.levels, a.operands, a.updates = levels, operands, a.updates or b.updates
+            a.levels, a.operands, a.updates, a.checks = levels, operands, a.updates or b.updates, a.checks or b.checks
 
     def _joined_levels(self, a: _Group, b: _Group, space: Space) -> dict[Value, Level] | None:
         """The levels of the members of both; None if they cannot be one nest."""

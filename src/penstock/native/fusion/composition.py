@@ -153,7 +153,7 @@ class Composer:
         return self.op("Fill", shape, dtype, extents, self.constant(0, dtype), T=dtype, index_type=dt.int32)
 
     def refuse(self, bad: Term) -> None:
-        """The op fails if an element is true: its kernel then says why. Its inputs are kept in memory for that."""
+        """The op fails if an element is true: its kernel then says why. Its inputs are kept in memory for that, and its outputs come after it."""
         self.op("_Refuse", (), dt.int64, self._all_axes("Any", bad))
         self.checks.append(self.items[-1])
 
@@ -217,6 +217,6 @@ def _connect(b: Composer, item: Item) -> None:
         value.users.remove(item)
         value.wanted |= bool(b.checks)
     for part in b.items:
-        part.after = list(item.after)
+        part.after = [*item.after, *(b.checks if any(value in item.outputs for value in part.outputs) else ())]
         for value in part.inputs:
             value.users.append(part)

@@ -7,11 +7,14 @@ waits for what that item waits for, so it must not take over one that waits, by 
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from penstock.native.contract.product import Epilogue
 from penstock.native.items import Item, Value
+
+BOUNDS = {"relu": (0.0, math.inf), "relu6": (0.0, 6.0)}  # of activations: what is below and above becomes these
 
 
 def absorb_epilogues(items: Sequence[Item]) -> list[Item]:
@@ -115,7 +118,7 @@ def _chain(item: Item) -> list[Item]:
     while len(value.users) == 1 and not value.wanted:
         (user,) = value.users
         role = user.node.definition.epilogue
-        if (role == "add" and not done and _addable(item, user, value)) or (role == "relu" and "relu" not in done):
+        if (role == "add" and not done and _addable(item, user, value)) or (role in BOUNDS and done.isdisjoint(BOUNDS)):
             pass
         elif role == "descent" and not done and _is_gradient_descent(item, user, value):
             return [user]
@@ -182,5 +185,5 @@ def epilogue_options(item: Item) -> dict[str, Any]:
         if role == "add":
             epilogue.added = next(each.array for each in user.inputs if each in item.inputs)
         else:
-            epilogue.lower_bound = 0.0
+            epilogue.lower_bound, epilogue.upper_bound = BOUNDS[role]
     return {"epilogue": epilogue}

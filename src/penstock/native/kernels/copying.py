@@ -5,7 +5,7 @@ Axes are put in the order of the target, merged where both sides allow it, and t
     rows     both sides contiguous: memcpy
     fill     one element again and again
     swap     contiguous in the target along one axis and in the source along another: small tiles are transposed in registers
-    group3   both sides contiguous for 3 elements (the channels of a picture; or 2, or 4), not for more: a group at a time
+    group3   both sides contiguous for 3 elements (the channels of an image; or 2, or 4), not for more: a group at a time
     items    anything else, element by element
 """
 from __future__ import annotations

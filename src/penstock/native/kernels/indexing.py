@@ -15,7 +15,7 @@ from penstock.graph.dtypes import as_dtype
 from penstock.native.calls import Array
 from penstock.native.kernels.axes import split_work
 from penstock.native.kernels.row_rules import row_rule
-from penstock.native.kernels.rows import Change, RowRule, change_code, check_code, flatten_code, gather_code, row_parts
+from penstock.native.kernels.rows import Change, RowRule, change_code, check_code, flatten_code, gather_code, refuse_code, row_parts
 from penstock.native.kernels.segments import check_sorted_code, narrow_code, weigh_code, weights_code
 from penstock.native.vector.builder import VectorBuilder
 from penstock.native.vector.types import NARROW, VectorValue
@@ -121,6 +121,10 @@ class Indexing:
         if indices.size:
             self.emit.call(check_code(indices.dtype, negatives), [indices, self.emit.status], [[indices.size, limit]], "check")
         return indices
+
+    def refuse(self, bad: Array, needed: Sequence[Array]) -> None:
+        """Fails the step if a number, an int64, is not 0. What is ``needed`` to say why is in memory until then."""
+        self.emit.call(refuse_code(len(needed)), [bad, *needed, self.emit.status], [[]], "check")
 
     # --- writing -----------------------------------------------------------------------------------------------------
 

@@ -64,7 +64,7 @@ def _picks(starts: np.ndarray, indices: np.ndarray, weights: np.ndarray, inner: 
 
 
 def _build_short() -> str:
-    """Where few elements lie behind each place, such as the channels of a picture: elements of a whole row at a time, picked one by one."""
+    """Where few elements lie behind each place, such as the channels of an image: elements of a whole row at a time, picked one by one."""
     w = Writer(["source", "elements", "weights", "result"], ["first", "last", "inputs", "outputs", "taps"])
     b = w.b
     with w.range(w.last, w.first) as line:

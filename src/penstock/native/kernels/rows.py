@@ -58,6 +58,18 @@ def _build_check(bits: int, negatives: bool) -> str:
     return w.finish()
 
 
+def refuse_code(needed: int) -> Code:
+    """Operands bad, a number, then those that are ``needed``, which it does not look at, and status: fails if the number is not 0."""
+    return Code.of(f"refuse {needed}", lambda: _build_refusal(needed))
+
+
+def _build_refusal(needed: int) -> str:
+    w = Writer(["bad", *(f"needed_{index}" for index in range(needed)), "status"], [])
+    with w.b.if_then(w.b.icmp_unsigned("!=", w.b.load(w.bad, typ=I64), number(0))):  # else another call may have set it
+        w.b.store(number(1), w.status)
+    return w.finish()
+
+
 def flatten_code(dtype: np.dtype) -> Code:
     """Operands positions, result, status; numbers count, depth, then per coordinate its extent and how many rows one step of it is."""
     return Code.of(f"flatten positions {dtype}", lambda: _build_flatten(8 * dtype.itemsize))
@@ -227,7 +239,7 @@ class _Change:
         mine = [self._belongs(index) for index in indices]
         rows = [b.select(own, index, number(0)) for own, index in zip(mine, indices)]
         places = [[w.item(getattr(w, name), row, memory_type(dtype)) for row in rows] for name, dtype in zip(self.states, rule.states)]
-        states = [self._collected(pointers, dtype) for pointers, dtype in zip(places, rule.states)]
+        states = [self._collect_lanes(pointers, dtype) for pointers, dtype in zip(places, rule.states)]
         updates = [VectorValue(w.load(w.item(getattr(w, name), position, memory_type(dtype)), memory_type(dtype), LANES), dtype)
                    for name, dtype in zip(self.updates, rule.updates)]
         new = rule.change(self.v, states, updates, self.constants)
@@ -236,7 +248,7 @@ class _Change:
                 for pointers, value, dtype in zip(places, new, rule.states):
                     w.store(b.extract_element(value.ir, ir.Constant(I32, lane)), pointers[lane], memory_type(dtype))
 
-    def _collected(self, pointers: Sequence[IR], dtype: DType) -> VectorValue:
+    def _collect_lanes(self, pointers: Sequence[IR], dtype: DType) -> VectorValue:
         kind = memory_type(dtype)
         value: IR = ir.Constant(of(kind, LANES), ir.Undefined)
         for lane, pointer in enumerate(pointers):

@@ -6,14 +6,16 @@ works on it too. A ticket holds the call's generation, its number of parts and t
 is one compare-and-swap that cannot succeed for a call that has ended. If another run has the board, the caller does all parts itself.
 
 A thread of the team looks at the board as long as a run is under way, and a little longer; then it returns, to be parked by Python. One that has
-found nothing to do for half a millisecond, as the caller does something alone or has lost its CPU, naps between two looks: others need what it spins
+found nothing to do for two milliseconds, as the caller does something alone or has lost its CPU, naps between two looks: others need what it spins
 away.
 
-In a crowd a thread may lose its CPU in the midst of a part, for milliseconds. The caller, which waits for it, notices: the thread takes twice as long
-as such parts ever took the caller. It then sleeps, for a CPU that idles takes over a thread that waits for another CPU. The caller may lose its own
-as well. That is an accident, unless it comes soon after the last time; then the caller runs all parts itself for a multiple of the time that was
-lost, and the threads of the team sleep: the longer, the more often in a row that has happened. So the process takes no more CPUs than it gets, and a
-step is hardly slower than with one thread. Which thread runs a part does not change a bit of the result.
+In a crowd a thread may lose its CPU in the midst of a part, for milliseconds. The caller, which waits for it, notices: the thread takes more than
+twice as long as such parts ever took the caller. It then sleeps, for a CPU that idles takes over a thread that waits for another CPU. The caller may
+lose its own as well. What is lost in these ways is added up over windows of ten milliseconds of calls. Where it is so much of a window that the
+caller would have been faster alone, that is an accident; but if the next window is like it, the caller runs all parts itself for a multiple of that
+window, and the threads of the team sleep: the longer, the more windows in a row were like that. So the process takes no more CPUs than it gets, and
+a step is hardly slower than with one thread; a machine that is a little unsteady, as virtual ones are, keeps its threads. Which thread runs a part
+does not change a bit of the result.
 """
 from __future__ import annotations
 
@@ -26,24 +28,27 @@ _COUNTS = ("bindings", "calls")  # the other words of the header are addresses
 BINDING = ("cell", "id", "offset")  # an array that the caller brings along, by its place in ``ids``, and the cell for an address in it
 # Of a jump: null, the cell of its condition, the index of the call to go to if that is false, how often in a row it was true.
 CALL = ("function", "words", "stride", "parts", "fastest")  # fastest: in the run in which it was least, the time of the longest part of the caller's
-BOARD = ("ticket", "function", "words", "stride", "done", "busy", "runs", "stop", "resting", "until", "factor")
+BOARD = ("ticket", "function", "words", "stride", "done", "busy", "runs", "stop", "helpers", "resting", "until", "factor", "spent", "lost")
 UNKNOWN = 1 << 60  # a time that is not known yet; three times that is a number still
 MOST_PARTS = (1 << 20) - 1
 _PATIENCE = 20_000  # looks at an idle board before a thread goes to sleep: some 200 us
-_SOON = 10  # times what was lost: if it comes after less, there is a crowd
-_MOST_REST = 64  # times what was lost: how long the team rests, at most
-_DRY = 40_000  # looks at a board without work before a thread naps between them: some 500 us, more than most calls take that one thread runs alone
+_LATE = 4  # times 50 us, and twice the usual time of a part: what one takes longer is lost
+_WINDOW = 200  # times 50 us: what was lost is judged after so much time of calls that were shared
+_MOST_REST = 63  # windows that the team rests, at most
+_DRY = 160_000  # looks at a board without work before a thread naps between them: some 2 ms, more than most calls take that one thread runs alone
 _NAPS = 2_000  # looks at the board that a nap stands for
 _LINE = 64  # bytes between the words of the board: each on a cache line of its own
 
 
-def _offset(name: str) -> int:
+def board_offset(name: str) -> int:
+    """Where a word of the board is, in bytes."""
     return BOARD.index(name) * _LINE
 
 
 BOARD_BYTES = len(BOARD) * _LINE
 
-_TEXT = """
+# What threads share parts of calls by.
+_SHARING = """
 {hint}
 {control}
 declare i32 @{yield}()
@@ -95,7 +100,7 @@ none:
 }}
 
 ; what a thread of the team does
-define void @serve(ptr %board) {{
+define {serve}void @serve(ptr %board) {{
 entry:
   %at_runs = getelementptr i8, ptr %board, i64 {runs}
   %at_stop = getelementptr i8, ptr %board, i64 {stop}
@@ -147,6 +152,9 @@ entry:
   %at_resting = getelementptr i8, ptr %board, i64 {resting}
   %at_until = getelementptr i8, ptr %board, i64 {until}
   %at_factor = getelementptr i8, ptr %board, i64 {factor}
+  %at_helpers = getelementptr i8, ptr %board, i64 {helpers}
+  %at_spent = getelementptr i8, ptr %board, i64 {spent}
+  %at_lost = getelementptr i8, ptr %board, i64 {lost}
   %resting = load atomic i64, ptr %at_resting monotonic, align 8
   %rests = icmp ne i64 %resting, 0
   br i1 %rests, label %rest, label %try
@@ -220,32 +228,50 @@ nap:
   call void @sleep(i32 50)
   br label %wait
 joined:
-  %is_late = call i1 @late(i64 %after, i64 %usual)
-  %thrice = mul i64 %usual, 3
-  %plausible = add i64 %thrice, {large_margin}
-  %was_off = icmp sgt i64 %longest, %plausible ; this thread has lost its own CPU
-  %is_crowd = or i1 %is_late, %was_off
-  br i1 %is_crowd, label %lost, label %free
-lost:
   %end = call i64 @clock()
   %waited = sub i64 %end, %after
-  %off = select i1 %was_off, i64 %longest, i64 0
-  %cost = add i64 %waited, %off
-  %last = load atomic i64, ptr %at_until monotonic, align 8
-  %gap = sub i64 %begin, %last
-  %soon = mul i64 %cost, {soon}
-  %is_rare = icmp sgt i64 %gap, %soon
+  %is_late = call i1 @late(i64 %after, i64 %usual)
+  %late = select i1 %is_late, i64 %waited, i64 0
+  %thrice = mul i64 %usual, 3
+  %plausible = add i64 %thrice, {margin}
+  %was_off = icmp sgt i64 %longest, %plausible ; this thread has lost its own CPU
+  %excess = sub i64 %longest, %usual
+  %off = select i1 %was_off, i64 %excess, i64 0
+  %cost = add i64 %late, %off
+  %span = sub i64 %end, %begin
+  %spent_before = load atomic i64, ptr %at_spent monotonic, align 8
+  %lost_before = load atomic i64, ptr %at_lost monotonic, align 8
+  %spent = add i64 %spent_before, %span
+  %lost = add i64 %lost_before, %cost
+  %is_full = icmp sgt i64 %spent, {window}
+  br i1 %is_full, label %judge, label %add
+add:
+  store atomic i64 %spent, ptr %at_spent monotonic, align 8
+  store atomic i64 %lost, ptr %at_lost monotonic, align 8
+  br label %free
+judge: ; n threads would take 1 / n of the time that one takes, were nothing lost: it is a crowd if four fifths of that gain are lost
+  store atomic i64 0, ptr %at_spent monotonic, align 8
+  store atomic i64 0, ptr %at_lost monotonic, align 8
+  %helpers = load atomic i64, ptr %at_helpers monotonic, align 8
+  %threads = add i64 %helpers, 1
+  %fifths = mul i64 %threads, 5
+  %weighed = mul i64 %lost, %fifths
+  %fourfold = shl i64 %helpers, 2
+  %gain = mul i64 %spent, %fourfold
+  %is_crowd = icmp sgt i64 %weighed, %gain
   %factor = load atomic i64, ptr %at_factor monotonic, align 8
+  %is_repeated = icmp sgt i64 %factor, 0
   %twice = shl i64 %factor, 1
-  %more_rest = add i64 %twice, 2
+  %more_rest = add i64 %twice, 1
   %too_much = icmp sgt i64 %more_rest, {most_rest}
   %grown = select i1 %too_much, i64 {most_rest}, i64 %more_rest
-  %times = select i1 %is_rare, i64 0, i64 %grown
+  %times = select i1 %is_crowd, i64 %grown, i64 0
   store atomic i64 %times, ptr %at_factor monotonic, align 8
-  %pause = mul i64 %cost, %times
+  %windows = sub i64 %grown, 1 ; once is an accident
+  %rests_now = and i1 %is_crowd, %is_repeated
+  %pause = mul i64 %spent, %windows
   %then = add i64 %end, %pause
   store atomic i64 %then, ptr %at_until monotonic, align 8
-  %rests_now = icmp ne i64 %times, 0
   %flag = zext i1 %rests_now to i64
   store atomic i64 %flag, ptr %at_resting monotonic, align 8
   br label %free
@@ -273,7 +299,9 @@ define internal i1 @late(i64 %since, i64 %usual) {{
   %late = icmp sgt i64 %waited, %limit
   ret i1 %late
 }}
+"""
 
+_RUN = """
 declare void @free(ptr)
 
 ; ends what lists have allocated
@@ -418,7 +446,7 @@ define internal void @restore(i64 %mode) {
   ret void
 }
 """
-# clock: something that counts up, fast to read; 50 us, about, are ``margin`` of it
+# clock: something that counts up, fast to read
 _X86_CLOCK = """
 define internal i64 @clock() {
   %now = call i64 @llvm.readcyclecounter()
@@ -430,7 +458,7 @@ declare i32 @clock_gettime(i32, ptr)
 
 define internal i64 @clock() {
   %time = alloca [2 x i64]
-  %ignored = call i32 @clock_gettime(i32 1, ptr %time)
+  %ignored = call i32 @clock_gettime(i32 CLOCK_MONOTONIC, ptr %time)
   %at_rest = getelementptr i64, ptr %time, i64 1
   %seconds = load i64, ptr %time
   %rest = load i64, ptr %at_rest
@@ -465,6 +493,10 @@ def _machine() -> str:
     return "x86" if triple.startswith(("x86_64", "i686")) else "arm" if triple.startswith(("aarch64", "arm64")) else ""
 
 
+def _is_darwin(triple: str) -> bool:
+    return "apple" in triple or "darwin" in triple
+
+
 def control() -> str:
     """The functions ``flush`` and ``restore``, for the machine that code is made for."""
     return _MACHINES[_machine()][2]
@@ -472,17 +504,23 @@ def control() -> str:
 
 def text() -> str:
     """The module, for this machine."""
+    sizes = {"binding_bytes": 8 * len(BINDING), "call_bytes": 8 * len(CALL), "array_data": ARRAY_DATA}
+    return sharing() + _RUN.format(header=_header(), runs=board_offset("runs"), **sizes)
+
+
+def sharing(linkage: str = "") -> str:
+    """``share``, which runs the parts of a call together with the threads in ``serve``; ``flush`` and ``restore``. ``linkage``: of ``serve``."""
     triple = target.triple()
-    hint, kind, control, clock, margin = _MACHINES[_machine()]
+    hint, kind, control, clock, span = _MACHINES[_machine()]
     is_windows = "windows" in triple
-    words: dict[str, object] = {name: _offset(name) for name in BOARD}
-    words |= {"header": _header(), "binding_bytes": 8 * len(BINDING), "call_bytes": 8 * len(CALL), "array_data": ARRAY_DATA, "patience": _PATIENCE}
-    words |= {"margin": margin, "large_margin": 4 * margin, "most_rest": _MOST_REST, "soon": _SOON, "naps": _NAPS, "dry": _DRY}
+    words: dict[str, object] = {name: board_offset(name) for name in BOARD}
+    words |= {"patience": _PATIENCE, "margin": _LATE * span, "window": _WINDOW * span, "most_rest": _MOST_REST, "naps": _NAPS, "dry": _DRY}
     words["sleep"] = _WINDOWS_SLEEP if is_windows else _POSIX_SLEEP
-    words["clock"] = "declare i64 @llvm.readcyclecounter()\n" + clock
+    words["clock"] = "declare i64 @llvm.readcyclecounter()\n" + clock.replace("CLOCK_MONOTONIC", "6" if _is_darwin(triple) else "1")
+    words["serve"] = linkage
     words["yield"] = "SwitchToThread" if is_windows else "sched_yield"
     words["hint"] = f"declare void @{hint.partition('(')[0]}({kind})" if hint else ""
-    return _TEXT.format(**words, pause=f"call void @{hint}" if hint else "", control=control)
+    return _SHARING.format(**words, pause=f"call void @{hint}" if hint else "", control=control)
 
 
 def _header() -> str:

@@ -12,14 +12,13 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import llvmlite
 from llvmlite import binding
 
 from penstock.native.config import config
-from penstock.native.machine import cache, codegen
+from penstock.native.machine import cache, codegen, sources
 from penstock.native.unsupported import Unsupported
 
 _lock = threading.Lock()  # one thread at a time links
@@ -136,12 +135,16 @@ def object_code_for(key: str, build: Callable[[], str]) -> bytes:
 
     If it is in the cache, the module need not be built: that takes longer than reading the file.
     """
-    return _cached_code(f"{_sources()}\n{key}", build)
+    version = sources.loaded.version()
+    if version is None:
+        return _generate(build())
+    return _cached_code(f"{version}\n{key}", build, lambda: sources.loaded.still(version))
 
 
 def stored_code_for(key: str) -> bytes | None:
     """The same, if it is in the cache."""
-    return cache.load(_name(f"{_sources()}\n{key}"))
+    version = sources.loaded.version()
+    return None if version is None else cache.load(_name(f"{version}\n{key}"))
 
 
 def _name(what: str) -> str:
@@ -149,42 +152,14 @@ def _name(what: str) -> str:
     return hashlib.sha256("\n".join([version(), triple(), cpu(), features(), what]).encode()).hexdigest()
 
 
-def _cached_code(what: str, build: Callable[[], str]) -> bytes:
+def _cached_code(what: str, build: Callable[[], str], may_store: Callable[[], bool] = lambda: True) -> bytes:
     name = _name(what)
     code = cache.load(name)
     if code is None:
         code = _generate(build())
-        cache.store(name, code)
+        if may_store():
+            cache.store(name, code)
     return code
-
-
-@functools.cache
-def _sources() -> str:
-    """Names this version of the package by what is in its files, which are read once for each state that the file system shows them in."""
-    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    files = sorted(entry for folder in ("native", "ops", "graph") for entry in _source_files(os.path.join(package, folder)))
-    # Times of content may be those of another version's files; the time of the last change, of content or of anything else, is the system's own.
-    state = "\n".join(f"{path} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_dev} {status.st_ino}" for path, status in files)
-    name = hashlib.sha256(f"sources\n{state}".encode()).hexdigest()
-    known = cache.load(name)
-    if known is not None:
-        return known.decode()
-    digest = hashlib.sha256()
-    for path, _ in files:
-        content = Path(path).read_bytes()
-        digest.update(f"{os.path.relpath(path, package)} {len(content)}\n".encode())
-        digest.update(content)
-    cache.store(name, digest.hexdigest().encode())
-    return digest.hexdigest()
-
-
-def _source_files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.endswith(".py"):
-                yield entry.path, entry.stat()
-            elif entry.is_dir():
-                yield from _source_files(entry.path)
 
 
 def dump(title: str, text: str, wanted: Collection[str]) -> str:

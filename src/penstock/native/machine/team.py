@@ -51,8 +51,8 @@ class Team:
     def __init__(self) -> None:
         self._memory = ctypes.create_string_buffer(driver.BOARD_BYTES + 64)
         self.board = (ctypes.addressof(self._memory) + 63) & ~63
-        self._runs = ctypes.c_int64.from_address(self.board + driver._offset("runs"))
-        self._stop = ctypes.c_int64.from_address(self.board + driver._offset("stop"))
+        self._runs, self._stop, self._helpers = (ctypes.c_int64.from_address(self.board + driver.board_offset(name))
+                                                 for name in ("runs", "stop", "helpers"))
         self.start()
 
     def start(self) -> None:
@@ -79,7 +79,8 @@ class Team:
                 self._threads.add(thread)
                 if not stacks.start(thread):
                     self._threads.discard(thread)  # the others do its work
-                    return
+                    break
+            self._helpers.value = len(self._threads)
 
     def _work(self) -> None:
         serve, stop = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(native_driver().addresses["serve"]), self._stop
@@ -97,6 +98,7 @@ class Team:
                     break
         with self._lock:
             self._threads.discard(threading.current_thread())
+            self._helpers.value = len(self._threads)
 
     def close(self) -> None:
         """Sends all threads home: at the end of the program none may be in native code."""

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from penstock.graph import dtypes
 from penstock.graph.dtypes import QUANTIZED_DTYPES, DType
 from penstock.graph.function import FuncGraph
+from penstock.graph.opdef import OpDef
 from penstock.native.fusion.lowering import why_not
 from penstock.native.specialise.generators import is_generator, separate_generators
 from penstock.native.specialise.scope import pure
@@ -85,7 +86,7 @@ def _plain(dtype: DType) -> bool:
 def folds(node: Node, folded: Collection[Node]) -> bool:
     """Does the node compute with shapes and constants alone? ``folded``: nodes before it that do."""
     definition = node.definition
-    if not pure(definition) or node.control or not all(_plain(dtype) for dtype in node.output_dtypes):
+    if not _is_function(definition) or node.control or not all(_plain(dtype) for dtype in node.output_dtypes):
         return False
     return definition.shape_only or all(producer in folded for producer, _ in node.inputs)
 
@@ -93,8 +94,24 @@ def folds(node: Node, folded: Collection[Node]) -> bool:
 def has_known_size(node: Node, folded: Collection[Node], sized: set[Node]) -> bool:
     """Is what the node computes known once the sizes of arrays of tensors are? Then it joins ``sized``."""
     producers = [producer for producer, _ in node.inputs]
-    follows = pure(node.definition) and any(each in sized for each in producers) and all(each in sized or each in folded for each in producers)
+    follows = any(each in sized for each in producers) and all(each in sized or each in folded for each in producers)
+    follows = follows and _is_function(node.definition)
     if follows or node.definition.array_role == "size":
         sized.add(node)
         return True
     return False
+
+
+def is_known_ahead(node: Node, known: dict[Node, bool] | None = None) -> bool:
+    """Is what a node computes known once shapes, and the sizes of arrays of tensors, are? ``known``: what was found of others."""
+    known = {} if known is None else known
+    if node not in known:
+        definition = node.definition
+        ahead = definition.shape_only or definition.array_role == "size"
+        known[node] = ahead or (_is_function(definition) and all(is_known_ahead(producer, known) for producer, _ in node.inputs))
+    return known[node]
+
+
+def _is_function(definition: OpDef) -> bool:
+    """Does an op give what its inputs and attributes say, and nothing else?"""
+    return pure(definition) or definition.copies

@@ -69,7 +69,7 @@ class Scope:
 
     def _add(self, node: Node) -> None:
         inputs = [self.values[edge] for edge in node.inputs]
-        if node.definition.forwards is True and not node.output_dtypes[0].is_ref:
+        if node.definition.copies or (node.definition.forwards is True and not node.output_dtypes[0].is_ref):
             self.values[node, 0] = inputs[0]
             return
         either = cases.condition_of(inputs)
@@ -167,11 +167,11 @@ class Scope:
         return made
 
     def _drop_unused(self) -> None:
-        """Drops items whose outputs are not used: nodes that others only had to wait for."""
+        """Drops items whose outputs are not used: nodes that others only had to wait for. What watches for mistakes stays."""
         kept = []
         for item in reversed(self.items):
             definition = item.node.definition
-            acts = definition.updates or definition.array_role in ("write", "scatter")
+            acts = definition.updates or definition.watches or definition.array_role in ("write", "scatter")
             if not acts and not any(value.users or value.wanted for value in item.outputs):
                 for value in item.inputs:
                     value.users.remove(item)
@@ -279,7 +279,7 @@ class Scope:
         views: list[Item] = []
         for item in group if homes else ():
             sees = any(value.item in views or (value.array is not None and value.array.buffer in homes) for value in item.inputs)
-            if sees and item.node.definition.aliases:
+            if sees and (item.node.definition.aliases or kind_of(item) in (Kind.SAME, Kind.SPREAD)):  # a sum over axes of one element, say
                 views.append(item)
         inside = set(group)
         needed = any(value.wanted or any(user not in inside for user in value.users) for item in views for value in item.outputs)

@@ -22,11 +22,14 @@ def put_side_by_side(calls: Sequence[KernelCall], status: Buffer) -> list[Kernel
     latest: dict[Code, int] = {}
     read: dict[Buffer, int] = {}  # the last group that reads a buffer
     written: dict[Buffer, int] = {}
+    checked = -1  # the last group that does nothing but look for mistakes
     for call in calls:
         cut = len(call.operands) - call.writes
         reads = {array.buffer for array in call.operands if array.buffer is not status}
         writes = {array.buffer for array in call.operands[cut:] if array.buffer is not status}
         after = max([written.get(buffer, -1) for buffer in reads] + [read.get(buffer, -1) for buffer in writes], default=-1)
+        if any(buffer.kind == "input" for buffer in writes):
+            after = max(after, checked)  # variables stay as they are if it finds one
         place = latest.get(call.code, -1) if _may_join(call, status) else -1  # type: ignore[arg-type]
         if place <= after:
             place = len(groups)
@@ -34,9 +37,10 @@ def put_side_by_side(calls: Sequence[KernelCall], status: Buffer) -> list[Kernel
             if _may_join(call, status):
                 latest[call.code] = place  # type: ignore[index]
         groups[place].append(call)
+        checked = checked if writes else max(checked, place)
         for seen, buffers in ((read, reads), (written, writes)):
             seen.update((buffer, max(place, seen.get(buffer, -1))) for buffer in buffers)
-    return [call for group in groups for call in (_merged(group) if _pays(group) else group)]
+    return [call for group in groups for call in (_merge_calls(group) if _pays(group) else group)]
 
 
 def _may_join(call: KernelCall, status: Buffer) -> bool:
@@ -49,7 +53,7 @@ def _pays(group: Sequence[KernelCall]) -> bool:
     return len(group) >= _FEWEST and sum(call.flops + sum(min(array.nbytes, _MOST_COUNTED) for array in call.operands) for call in group) >= _WORK
 
 
-def _merged(group: Sequence[KernelCall]) -> list[KernelCall]:
+def _merge_calls(group: Sequence[KernelCall]) -> list[KernelCall]:
     first = group[0]
     read: list[Array] = [array for call in group for array in call.operands[:len(call.operands) - call.writes]]
     written = [array for call in group for array in call.operands[len(call.operands) - call.writes:]]

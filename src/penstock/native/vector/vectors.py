@@ -207,9 +207,9 @@ class Floats:
         function = self.builder.module.globals.get(own)
         if function is None:
             function = self._lanes(own, name + ("f" if self.bits == 32 else ""), len(operands))
-        return self.builder.call(function, [self._flushed(operand) for operand in operands])
+        return self.builder.call(function, [self._flush_denormals(operand) for operand in operands])
 
-    def _flushed(self, x: IR) -> IR:
+    def _flush_denormals(self, x: IR) -> IR:
         small = self.compare("<", self.call("fabs", x), self.number(2.0 ** (1 - self.bias)))
         return self.select(small, self.call("copysign", self.number(0.0), x), x)
 

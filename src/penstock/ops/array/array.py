@@ -10,6 +10,7 @@ from typing import Any
 from penstock.graph import dtypes as dt
 from penstock.graph import raw_ops
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.static import constant_value
@@ -66,6 +67,8 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = dt.bool_, name:
         if maxlen.shape.ndims not in (None, 0):
             raise ValueError("maxlen must be scalar for sequence_mask")
         kind = maxlen.dtype.base_dtype
+        if lengths.dtype.base_dtype is kind:
+            default_graph().imply(1)  # TensorFlow's Cast to the same type
         row = Range(constant(0, kind), maxlen, constant(1, kind))
         result = raw_ops.Less(row, cast(expand_dims(lengths, -1), kind))
         return result if dt.as_dtype(dtype) is dt.bool_ else cast(result, dtype)

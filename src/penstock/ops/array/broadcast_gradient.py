@@ -1,6 +1,7 @@
 """Gradients of broadcasting: what was repeated on the way forward is summed on the way back."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from penstock.graph import raw_ops
 from penstock.graph.attrs import types
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import int32, int64
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape
@@ -117,3 +119,21 @@ def reduce_both(op: Any, grad_x: Any, grad_y: Any) -> list[Any]:
     """The gradients of a binary elementwise op, each summed down to the shape of its input."""
     x, y = op.inputs
     return [reduce_to(grad_x, x, y), reduce_to(grad_y, y, x)]
+
+
+def broadcast_nodes(own: int) -> Callable[[Any], int]:
+    """``gradient_nodes`` of a binary op whose gradients have ``own`` nodes before they are summed down, which takes 7 at run time."""
+    return lambda op: own + 7
+
+
+def known_broadcast_nodes(own: int, equal: Callable[[Any], bool] = lambda op: True) -> Callable[[Any], int]:
+    """The same of an op for which TensorFlow makes use of shapes that are known; with nothing beside ``own`` if they are the same and ``equal``."""
+    def nodes(op: Any) -> int:
+        shapes = [tuple(tensor.shape.extents or ()) if tensor.shape.is_fully_defined() else None for tensor in (*op.inputs, *op.outputs)]
+        if None in shapes[:2]:
+            return own + 7
+        if shapes[0] == shapes[1] and equal(op):
+            return own
+        compared = 3 if default_graph().first_time(("broadcast", *shapes[:2])) else 0
+        return own + compared + 4 * sum(shape != shapes[2] for shape in shapes[:2])
+    return nodes

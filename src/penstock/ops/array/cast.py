@@ -1,6 +1,7 @@
 """Changes of type: casts, bit casts, and the parts of complex numbers."""
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -54,13 +55,34 @@ def _truncate_bits(x: np.ndarray, target: np.dtype) -> np.ndarray:
 
 
 def cast_array(x: np.ndarray, target: np.dtype) -> np.ndarray:
-    """``x`` as another type, without warnings; what an integer type cannot hold wraps as on x86 machines."""
+    """``x`` as another type, without warnings; what an integer type cannot hold is what x86 machines give, on all machines."""
     with np.errstate(all="ignore"):
         if x.dtype.kind == "c" and target.kind not in "cb":
             x = x.real
-        if target.kind in "iu" and x.dtype.kind not in "iub" and target.itemsize < 4:
-            x = x.astype(np.int32)  # the rule for small integers: by way of int32
+        if target.kind in "iu" and x.dtype.kind not in "iub" and (target.itemsize < 4 or not _like_x86()):
+            x = _whole(x, target)
         return x.astype(target)
+
+
+def _whole(x: np.ndarray, target: np.dtype) -> np.ndarray:
+    """Floats as integers of 32 or 64 bits, the smallest one for all that are out of range: by way of these others are made."""
+    wide = np.dtype(np.int64 if target.itemsize == 8 or target == np.uint32 else np.int32)
+    if _like_x86():
+        return x.astype(wide)
+    x = np.asarray(x, np.float64)
+    limit = 2.0 ** (8 * wide.itemsize - 1)
+    inside = (x > -limit - 1 if wide == np.int32 else x >= -limit) & (x < limit)
+    result = np.where(inside, np.where(inside, x, 0).astype(wide), np.iinfo(wide).min)
+    if target != np.uint64:
+        return result
+    large = (x >= limit) & (x < 2 * limit)
+    return np.where(large, np.where(large, x, 0).astype(np.uint64), result.astype(np.uint64))
+
+
+@functools.cache
+def _like_x86() -> bool:
+    """Is what NumPy makes of floats that are out of range the smallest integer? The instructions of others give the nearest one, and 0 for NaN."""
+    return bool((np.array([np.nan, 3e9, -3e9], np.float32).astype(np.int32) == np.iinfo(np.int32).min).all())
 
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:

@@ -1,6 +1,7 @@
 """Tensors made of one value: fill, zeros, ones, one_hot."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from penstock.graph import raw_ops
 from penstock.graph.attrs import TYPE, types
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import DType
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
@@ -95,18 +97,30 @@ class OnesLike:
 
 
 def _constant_or_fill(value: int, extents: Any, dtype: Any, name: str | None, default_name: str) -> Tensor:
-    """``zeros`` and ``ones``: a constant if it is small and its shape is known, else a Fill."""
+    """``zeros`` and ``ones``: a constant if it is small and its shape is known, else a Fill. One number as shape is a Fill, as TensorFlow has it."""
     dtype = dt.as_dtype(dtype).base_dtype
     plain = _plain(value, dtype)
     with name_scope(name, default_name, [extents]) as scope:
         if not isinstance(extents, Tensor):
             known = _known_extents(extents)
-            if known is not None and known.num_elements() < _SMALL:
+            if known is not None and known.num_elements() < _SMALL and np.ndim(extents) > 0:
                 return constant(np.full(known.as_list(), plain, dtype.np), dtype, name=scope)
+            if known is None and isinstance(extents, (list, tuple)):
+                default_graph().imply(_product_nodes(extents))
             extents = to_tensor(extents if known is None else known, dt.int32)
         if extents.shape.ndims != 1:
             extents = reshape(extents, [-1])
         return Fill(extents, constant(plain, dtype), name=scope)
+
+
+def _product_nodes(extents: Sequence[Any]) -> int:
+    """How many nodes TensorFlow leaves behind when it asks whether the product of extents, some of which are tensors, is small."""
+    nodes, is_tensor = 2, isinstance(extents[0], Tensor)  # for the comparison
+    for extent in extents[1:]:
+        if is_tensor or isinstance(extent, Tensor):
+            nodes += 1 if is_tensor and isinstance(extent, Tensor) else 2
+            is_tensor = True
+    return nodes
 
 
 def _plain(value: int, dtype: DType) -> Any:
@@ -195,6 +209,8 @@ def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = Non
     """``tf.one_hot``: a new axis of extent ``depth`` that is ``on_value`` at the index and ``off_value`` elsewhere."""
     with name_scope(name, "one_hot", [indices, depth, on_value, off_value, axis, dtype]) as scope:
         given = {name: None if value is None else _dtype_of(value) for name, value in (("on_value", on_value), ("off_value", off_value))}
+        # TensorFlow makes a constant of what is given to learn its type, and another one to use.
+        default_graph().imply(sum(value is not None and not isinstance(value, Tensor) for value in (on_value, off_value)))
         wanted = None if dtype is None else dt.as_dtype(dtype).base_dtype
         for argument, own in given.items():
             if own is not None and wanted is not None and own is not wanted:

@@ -11,6 +11,7 @@ from penstock.graph import raw_ops
 from penstock.graph.attrs import TYPE
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import colocate_with, name_scope
@@ -74,11 +75,18 @@ def _row_gradient(params: Tensor, indices: Tensor, dy: Tensor) -> IndexedSlices:
     return IndexedSlices(values, flat, params_shape)
 
 
+def _gather_nodes(op) -> int | None:
+    """How many nodes TensorFlow's gradient has."""
+    axis = known_elements(op.inputs[2])
+    return None if axis is None or axis[0] is None or op.attrs["batch_dims"] else 13 if axis[0] == 0 else 55
+
+
 @op("GatherV2", "params: Tparams, indices: Tindices, axis: Taxis -> output: Tparams", batch_dims=0, Tparams=TYPE, Tindices=INDEX,
     Taxis=INDEX)
 class GatherV2:
     """Slices along an axis, picked by index; the first ``batch_dims`` axes of params and indices go together."""
 
+    gradient_nodes = _gather_nodes
     ranks = {"axis": 0}
     rearranges = borrows = gathers = True
 
@@ -280,9 +288,10 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: int |
         if start < 0 and tensor.shape.ndims is not None:
             start += tensor.shape.ndims
         tensor.shape[start:start + rank].assert_is_compatible_with(mask.shape)
-        flat = merge_axes(tensor, start, rank)
-        places = squeeze(Where(reshape(mask, [-1])), axis=[1])
-        return gather(flat, places, axis=start)
+        with default_graph().counting_as(27):  # TensorFlow asks for the shape of the tensor at run time
+            flat = merge_axes(tensor, start, rank)
+            places = squeeze(Where(reshape(mask, [-1])), axis=[1])
+            return gather(flat, places, axis=start)
 
 
 def merge_axes(tensor: Tensor, start: int, rank: int) -> Tensor:

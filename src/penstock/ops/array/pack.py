@@ -12,6 +12,7 @@ from penstock.graph.attrs import SHAPE, TYPE, Attr, count
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import register_tensor_conversion_function, to_tensor
 from penstock.graph.dtypes import DType
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
@@ -148,10 +149,18 @@ class Concat:
         return [None, *_concat_gradient(list(op.inputs[1:]), op.inputs[0], dy)]
 
 
+def _concat_nodes(op) -> int | None:
+    """How many nodes TensorFlow's gradient has: up to 16 values it asks for their shapes one by one, until one is not known."""
+    values = op.inputs[:-1]
+    known = next((index for index, value in enumerate(values) if not value.shape.is_fully_defined()), None)
+    return None if len(values) > 16 else 3 + len(values) + (len(values) if known is None else known + 2)
+
+
 @op("ConcatV2", "values: N * T, axis: Tidx -> output: T", N=count(2), T=TYPE, Tidx=INDEX_32)
 class ConcatV2:
     """Tensors joined along an axis."""
 
+    gradient_nodes = _concat_nodes
     axes = "axis"
     ranks = {"axis": 0}
     rearranges = True
@@ -432,6 +441,8 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = 
     >>> [part.shape.as_list() for part in split([[1, 2, 3]], [1, 2], axis=1)]
     [[1, 1], [1, 2]]
     """
+    if type(num_or_size_splits) is int and default_graph().imperative:  # no node to make for the number
+        return Split(axis, value, num_split=num_or_size_splits, name=name)
     sizes = to_tensor(num_or_size_splits)
     if sizes.shape.ndims == 0:
         parts = constant_value(sizes)
@@ -447,20 +458,29 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = 
 
 # --- lists that hold tensors -----------------------------------------------------------------------------------------
 
-def _pack_nested(value: Any, dtype: DType, name: str | None, strict: bool = False) -> Any:
-    """A nested list with tensors in it as one Tensor; a list without is left as it is. ``strict``: tensors of other types are not cast."""
+def _pack_nested(value: Any, dtype: DType, name: str | None) -> Any:
+    """A nested list with tensors of one type in it as one Tensor; a list without is left as it is.
+
+    Each list has a name scope, even one that is left as it is: names are TensorFlow's.
+    """
     items, holds_tensor = [], False
-    for index, item in enumerate(value):
-        packed = _pack_nested(item, dtype, str(index), strict) if isinstance(item, (list, tuple)) else \
-            to_tensor(item) if hasattr(item, "_as_graph_element") else item
-        holds_tensor = holds_tensor or isinstance(packed, Tensor)
-        if strict and isinstance(packed, Tensor) and packed.dtype.base_dtype is not dtype:
-            raise TypeError(f"Cannot convert a list containing a tensor of dtype {packed.dtype.base_dtype} to {dtype} (Tensor is: {packed!r})")
-        items.append(cast(packed, dtype) if isinstance(packed, Tensor) else packed)
-    if not holds_tensor:
-        return value
     with name_scope(name, "packed") as scope:
+        for index, item in enumerate(value):
+            packed = _pack_nested(item, dtype, str(index)) if isinstance(item, (list, tuple)) else \
+                to_tensor(item) if hasattr(item, "_as_graph_element") else item
+            holds_tensor = holds_tensor or isinstance(packed, Tensor)
+            if isinstance(packed, Tensor) and packed.dtype.base_dtype is not dtype:
+                raise TypeError(f"Cannot convert a list containing a tensor of dtype {packed.dtype.base_dtype} to {dtype} (Tensor is: {packed!r})")
+            items.append(packed)
+        if not holds_tensor:
+            return value
         return Pack([item if isinstance(item, Tensor) else to_tensor(item, dtype, str(index)) for index, item in enumerate(items)], name=scope)
+
+
+def _cast_nested(value: Any, dtype: DType) -> Any:
+    """A nested list with its tensors in another type."""
+    return [_cast_nested(item, dtype) if isinstance(item, (list, tuple)) else
+            cast(to_tensor(item), dtype) if hasattr(item, "_as_graph_element") or isinstance(item, Tensor) else item for item in value]
 
 
 def _first_dtype(value: Any) -> DType | None:
@@ -475,7 +495,9 @@ def _convert_list(value: Any, dtype: DType | None = None, name: str | None = Non
     first = None if as_ref else _first_dtype(value)
     if first is None:
         return NotImplemented
-    return _pack_nested(value, first if dtype is None else dtype.base_dtype, name or "packed", strict=dtype is None)
+    if dtype is not None:
+        value = _cast_nested(value, dtype.base_dtype)
+    return _pack_nested(value, first if dtype is None else dtype.base_dtype, name or "packed")
 
 
 register_tensor_conversion_function((list, tuple), _convert_list, 99)

@@ -75,6 +75,7 @@ def _inner(op: Any, dy: Tensor) -> Tensor:
 class Pad:
     """Zeros around a tensor."""
 
+    gradient_nodes = 9
     per_axis = ("paddings",)
 
     def shape(input, paddings):
@@ -95,6 +96,7 @@ class Pad:
 class PadV2:
     """A value around a tensor."""
 
+    gradient_nodes = 9
     per_axis = ("paddings",)
     ranks = {"constant_values": 0}
 

@@ -53,6 +53,11 @@ class CheckNumerics:
             raise invalid_argument(f"{message} : Tensor had {kinds} values")
         return tensor
 
+    def compose(b, tensor):
+        wide = b.wide(tensor)
+        b.refuse(b.is_nan(wide - wide))  # of an infinity it is a NaN
+        return tensor
+
     def gradient(op, dy):
         return CheckNumerics(dy, message=f"Not a number (NaN) or infinity (Inf) values detected in gradient. {op.attrs['message']}")
 

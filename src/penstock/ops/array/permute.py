@@ -300,6 +300,7 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
 class Tile:
     """The tensor repeated along each axis."""
 
+    gradient_nodes = 12
     per_axis = ("multiples",)
     ranks = {"multiples": 1}
     rearranges = True
@@ -357,6 +358,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
 class BroadcastTo:
     """The tensor repeated along axes of extent 1, and along new axes in front, to a given shape."""
 
+    gradient_nodes = 4
     rearranges = True
     broadcasts = "input"
 

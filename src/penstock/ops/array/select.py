@@ -11,6 +11,7 @@ from penstock.graph.attrs import TYPE, Attr
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
+from penstock.graph.scopes import name_scope
 from penstock.ops.array.broadcast_gradient import reduce_to
 from penstock.ops.array.fill import zeros_like
 from penstock.ops.array.shape_ops import as_array
@@ -97,7 +98,8 @@ class SelectV2:
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """``tf.where``: with ``x`` and ``y``, elements of one or the other; without, the positions where the condition holds."""
     if x is None and y is None:
-        return Where(condition, name=name)
+        with name_scope(name, "Where", [condition]) as scope:
+            return Where(to_tensor(condition, None, "condition"), name=scope)
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
     return Select(condition, x, y, name=name)

@@ -27,6 +27,7 @@ MASKS = {"begin_mask": 0, "end_mask": 0, "ellipsis_mask": 0, "new_axis_mask": 0,
 class Slice:
     """``size`` elements from ``begin`` on, per axis; a size of -1 is all that is left."""
 
+    gradient_nodes = 12
     per_axis = ("begin", "size")
     ranks = {"begin": 1, "size": 1}
     aliases = rearranges = True

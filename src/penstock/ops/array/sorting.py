@@ -85,6 +85,7 @@ def _top_gradient(input: Tensor, indices: Tensor, dy: Tensor) -> Tensor:
 class TopKV2:
     """The k largest elements of each row, and where they stand."""
 
+    gradient_nodes = 43
     def shape(input, k):
         if k.shape.ndims not in (None, 0):
             raise ValueError(f"Shape must be rank 0 but is rank {k.shape.ndims}")

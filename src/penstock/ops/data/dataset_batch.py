@@ -12,7 +12,7 @@ from penstock.graph.attrs import Attr, type_list
 from penstock.graph.attrs import count as length_attr
 from penstock.graph.shape import brackets
 from penstock.ops.common import strings
-from penstock.ops.data.dataset_core import OUTPUTS, Element, Elements, Source, dataset_op, integer, positive, rows, scalar
+from penstock.ops.data.dataset_core import OUTPUTS, Element, Elements, Source, batches, dataset_op, integer, positive, rows, scalar
 
 _INPUT = "input_dataset: variant"
 _PADDED = f"{_INPUT}, batch_size: int64, padded_shapes: N * int64, padding_values: Toutput_types"
@@ -63,10 +63,10 @@ def joined(parts: list[Element]) -> Element | None:
     """Batches, one after the other, as one; None if there are none."""
     if len(parts) <= 1:
         return parts[0] if parts else None
-    return tuple([_joined(index, arrays) for index, arrays in enumerate(zip(*parts))])
+    return tuple([_join(index, arrays) for index, arrays in enumerate(zip(*parts))])
 
 
-def _joined(index: int, arrays: tuple[np.ndarray, ...]) -> np.ndarray:
+def _join(index: int, arrays: tuple[np.ndarray, ...]) -> np.ndarray:
     if len({array.shape[1:] for array in arrays}) > 1:
         return _stack(index, tuple([row for array in arrays for row in array]))  # which says what is wrong
     return np.concatenate(arrays)
@@ -95,6 +95,9 @@ class Batch:
 class BatchDatasetV2:
     """Elements stacked, ``batch_size`` at a time."""
 
+    def _count(input_dataset, batch_size, drop_remainder):
+        return batches(input_dataset, batch_size, drop_remainder)
+
     def kernel(input_dataset, batch_size, drop_remainder):
         size = positive(batch_size, "Batch size")
         return Source(lambda: Batch(iter(input_dataset), size, bool(drop_remainder)))
@@ -103,6 +106,9 @@ class BatchDatasetV2:
 @dataset_op("BatchDataset", f"{_INPUT}, batch_size: int64", **OUTPUTS)
 class BatchDataset:
     """Elements stacked, ``batch_size`` at a time, the last ones as many as there are."""
+
+    def _count(input_dataset, batch_size):
+        return batches(input_dataset, batch_size)
 
     def kernel(input_dataset, batch_size):
         size = positive(batch_size, "Batch size")
@@ -149,6 +155,9 @@ def _padded_source(source: Source, size: Any, shapes: list[Any], values: list[An
 class PaddedBatchDatasetV2:
     """Elements stacked, ``batch_size`` at a time, after each has been padded to the given shape, or to the longest in the batch."""
 
+    def _count(input_dataset, batch_size, drop_remainder):
+        return batches(input_dataset, batch_size, drop_remainder)
+
     def kernel(input_dataset, batch_size, padded_shapes, padding_values, drop_remainder):
         return _padded_source(input_dataset, batch_size, padded_shapes, padding_values, bool(integer(drop_remainder)))
 
@@ -156,6 +165,9 @@ class PaddedBatchDatasetV2:
 @dataset_op("PaddedBatchDataset", _PADDED, **_PADDED_ATTRS)
 class PaddedBatchDataset:
     """As PaddedBatchDatasetV2; the last batch has as many elements as there are."""
+
+    def _count(input_dataset, batch_size):
+        return batches(input_dataset, batch_size)
 
     def kernel(input_dataset, batch_size, padded_shapes, padding_values):
         return _padded_source(input_dataset, batch_size, padded_shapes, padding_values, False)
@@ -277,6 +289,13 @@ class _Window:
 @dataset_op("WindowDataset", f"{_INPUT}, size: int64, shift: int64, stride: int64, drop_remainder: bool", **OUTPUTS)
 class WindowDataset:
     """Datasets of ``size`` elements, every ``stride``-th; each starts ``shift`` elements after the one before."""
+
+    def _count(input_dataset, size, shift, stride, drop_remainder):
+        count, step = input_dataset.cardinality(), integer(shift)
+        if count < 0 or not drop_remainder:
+            return count if count < 0 else -(-count // step)
+        span = (integer(size) - 1) * integer(stride) + 1
+        return max(0, (count - span) // step + 1)
 
     def kernel(input_dataset, size, shift, stride, drop_remainder, output_types):
         numbers = [positive(value, f"Window {name}") for name, value in (("size", size), ("shift", shift), ("stride", stride))]

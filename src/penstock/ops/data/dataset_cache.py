@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,12 @@ class _MemoryCache(Source):
     def __init__(self, source: Source) -> None:
         self.elements: list[Element] | None = None  # complete, or None
         super().__init__(lambda: iter(self.elements) if self.elements is not None else _Remembering(iter(source), self))
+
+    def again(self, seeds: Iterator[int]) -> Source:
+        """The dataset itself, if it has kept the elements that these seeds give."""
+        own = self.all_seeds()
+        wanted = [next(seeds) for _ in own]
+        return self if self.elements is not None and wanted == own else super().again(iter(wanted))
 
 
 class _Writing:
@@ -147,6 +154,9 @@ class CacheDataset:
     """The dataset; from its second epoch on, or from the second program on if there is a file, its elements come from the cache."""
 
     touches = "files"
+
+    def _count(input_dataset):
+        return input_dataset.cardinality()
 
     def kernel(input_dataset, filename):
         path = text(filename)

@@ -33,12 +33,14 @@ Elements = Iterator[Element]
 OUTPUTS = {"output_types": type_list(1), "output_shapes": Attr("list(shape)", minimum=1)}
 ARGUMENTS = {"Targuments": type_list()}
 _SEEDS = ("seed", "seed2")
+INFINITE, UNKNOWN = -1, -2  # numbers of elements
 
 
 class Source:
     """A dataset: ``start()`` makes the iterator of an epoch."""
 
     recipe: Recipe | None = None
+    started = False  # is there an iterator that goes over it, or another dataset made of it?
     lightweight = False  # making an element takes hardly longer than handing it from one thread to another
 
     def __init__(self, start: Callable[[], Elements]) -> None:
@@ -46,6 +48,10 @@ class Source:
 
     def __iter__(self) -> Elements:
         return self._start()
+
+    def cardinality(self) -> int:
+        """How many elements an epoch has; INFINITE, or UNKNOWN if that cannot be told without making them."""
+        return UNKNOWN if self.recipe is None else self.recipe.cardinality()
 
     def all_seeds(self) -> list[int]:
         """The seeds of this dataset and of those that it is made of."""
@@ -55,20 +61,37 @@ class Source:
         """The dataset as it was before its first epoch, with these seeds: its epochs come in the same order again."""
         return self if self.recipe is None else self.recipe.follow(seeds)
 
+    def for_iterator(self) -> Source:
+        """What the next iterator goes over. In imperative style a dataset outlives its iterators, and each begins with the first order again."""
+        source = self.again(iter(self.all_seeds())) if self.started else self
+        source.started = True
+        return source
+
+    def for_dataset(self) -> Source:
+        """What a dataset goes over that is made of this one: each of several begins with the first order, so that they stay side by side."""
+        return self.for_iterator() if self.all_seeds() else self
+
 
 class Recipe:
-    """How a dataset was made: the kernel, and what it was called with. A dataset without seeds gets some here, so that it can be made again."""
+    """How a dataset was made: the kernel of which op, and what it was called with. A dataset without seeds gets some here, so that it can be made
+    again.
+    """
 
-    def __init__(self, kernel: Callable[..., Source], arguments: dict[str, Any]) -> None:
-        self._kernel, self._arguments = kernel, arguments
+    def __init__(self, op_type: str, kernel: Callable[..., Source], arguments: dict[str, Any], count: Callable[..., int] | None = None) -> None:
+        self.op_type, self._kernel, self.arguments, self._count = op_type, kernel, arguments, count
+        self.arguments = self._change(lambda seed: seed, lambda source: source.for_dataset())
         if all(name in arguments and integer(arguments[name]) == 0 for name in _SEEDS):  # which stands for none
-            arguments.update(zip(_SEEDS, np.random.SeedSequence().generate_state(len(_SEEDS)).astype(np.int64)))
+            self.arguments.update(zip(_SEEDS, np.random.SeedSequence().generate_state(len(_SEEDS)).astype(np.int64)))
 
     def make(self) -> Source:
         """The dataset."""
-        source = self._kernel(**self._arguments)
+        source = self._kernel(**self.arguments)
         source.recipe = source.recipe or self  # an op that changes nothing gives its input
         return source
+
+    def cardinality(self) -> int:
+        """See ``Source``: what the ``_count`` of the op says."""
+        return UNKNOWN if self._count is None else self._count(*[self.arguments[name] for name in parameters_of(self._count)])
 
     def all_seeds(self) -> list[int]:
         """The seeds that went into it, in the order of the arguments."""
@@ -78,21 +101,22 @@ class Recipe:
 
     def follow(self, seeds: Iterator[int]) -> Source:
         """Makes the dataset again, with these seeds, of inputs that are made again."""
-        return Recipe(self._kernel, self._change(lambda _: np.int64(next(seeds)), lambda source: source.again(seeds))).make()
+        return Recipe(self.op_type, self._kernel, self._change(lambda _: np.int64(next(seeds)), lambda source: source.again(seeds)),
+                      self._count).make()
 
     def _change(self, seed: Callable[[Any], Any], source: Callable[[Source], Any]) -> dict[str, Any]:
         """The arguments with seeds and datasets, which may be in lists, replaced."""
         def changed(value: Any) -> Any:
             return source(value) if isinstance(value, Source) else [changed(item) for item in value] if isinstance(value, list) else value
-        return {name: seed(value) if name in _SEEDS else changed(value) for name, value in self._arguments.items()}
+        return {name: seed(value) if name in _SEEDS else changed(value) for name, value in self.arguments.items()}
 
 
-def _remembering(kernel: Any, lightweight: bool) -> Callable[..., Source]:
+def _remembering(op_type: str, kernel: Any, lightweight: bool, count: Any) -> Callable[..., Source]:
     """The kernel of a dataset op; what it makes knows how it was made."""
     names = parameters_of(kernel)
 
     def remembering(*inputs: Any, **others: Any) -> Source:
-        source = Recipe(kernel, dict(zip(names, inputs)) | others).make()
+        source = Recipe(op_type, kernel, dict(zip(names, inputs)) | others, count).make()
         source.lightweight = source.lightweight or lightweight
         return source
 
@@ -123,15 +147,32 @@ class Caller:
 
 
 def dataset_op(op_type: str, inputs: str = "", output: str = "handle", **declared: Any) -> Callable[[type], OpDef]:
-    """``@op`` for an op whose only output is a dataset: it says of all of them what is the same."""
+    """``@op`` for an op whose only output is a dataset: it says of all of them what is the same.
+
+    ``_count`` of the class, if it is there, tells the number of elements from arguments of the kernel.
+    """
     def register(body: type) -> OpDef:
-        body.kernel = _remembering(body.kernel, getattr(body, "lightweight", False))  # type: ignore[attr-defined]
+        body.kernel = _remembering(op_type, body.kernel, getattr(body, "lightweight", False), getattr(body, "_count", None))  # type: ignore[attr-defined]
         body.calls_later = True  # type: ignore[attr-defined]
         body.stateful = True  # type: ignore[attr-defined]  (a dataset has state: its cache, its random numbers; no two are one)
         body.shape, body.gradient = fixed(), None  # type: ignore[attr-defined]
         body.passes_references = "Targuments" in declared  # type: ignore[attr-defined]  (functions read variables whenever they run)
         return op(op_type, f"{inputs} -> {output}: variant", **declared)(body)
     return register
+
+
+def batches(source: Source, size: Any, drop_remainder: Any = False) -> int:
+    """The number of batches of a dataset."""
+    count, number = source.cardinality(), integer(size)
+    return count if count < 0 else count // number + (count % number > 0 and not drop_remainder)
+
+
+def repeated(source: Source, times: Any) -> int:
+    """The number of elements of a dataset that is repeated."""
+    count, number = source.cardinality(), integer(times)
+    if count == 0 or number == 0:
+        return 0
+    return INFINITE if number < 0 else count if count < 0 else count * number
 
 
 def integer(value: Any) -> int:

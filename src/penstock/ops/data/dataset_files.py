@@ -16,8 +16,9 @@ from penstock.errors import DataLossError, KernelError, invalid_argument
 from penstock.graph.opdef import op
 from penstock.ops.common import nothing, strings
 from penstock.ops.data.dataset_batch import joined
-from penstock.ops.data.dataset_core import Element, Source, dataset_op, integer, scalar, text
+from penstock.ops.data.dataset_core import OUTPUTS, Element, Source, dataset_op, integer, scalar, text
 from penstock.ops.text.files import file_error
+from penstock.platform.lmdb_file import entries, open_database
 from penstock.platform.records import frame
 
 _FILES = "filenames: string, compression_type: string, buffer_size: int64"
@@ -194,6 +195,37 @@ class FixedLengthRecordDataset:
 
     def kernel(filenames, header_bytes, record_bytes, footer_bytes, buffer_size):
         return _fixed_source(filenames, header_bytes, record_bytes, footer_bytes, "")
+
+
+@dataset_op("LMDBDataset", "filenames: string", **OUTPUTS)
+class LMDBDataset:
+    """(key, value) of each entry of LMDB databases, in the order of the keys."""
+
+    touches = "files"
+
+    def kernel(filenames):
+        return _databases(filenames)
+
+
+@dataset_op("ExperimentalLMDBDataset", "filenames: string", **OUTPUTS)
+class ExperimentalLMDBDataset:
+    """As LMDBDataset, under the name that graphs of TensorFlow 1.13 and 1.14 have."""
+
+    touches = "files"
+
+    def kernel(filenames):
+        return _databases(filenames)
+
+
+def _databases(filenames: Any) -> Source:
+    paths = _paths(filenames)
+
+    def start() -> Iterator[Element]:
+        for path in paths:
+            with open_database(path) as file:
+                for key, value in entries(file):
+                    yield scalar(key), scalar(value)
+    return Source(start)
 
 
 @op("DatasetToTFRecord", "input_dataset: variant, filename: string, compression_type: string ->")

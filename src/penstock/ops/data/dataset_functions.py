@@ -12,7 +12,7 @@ from penstock.graph.attrs import FUNC, type_list
 from penstock.graph.opdef import op
 from penstock.ops.common import Ragged
 from penstock.ops.data.dataset_batch import joined, stacked, take_batch
-from penstock.ops.data.dataset_core import ARGUMENTS, OUTPUTS, Caller, Element, Elements, Source, check_element, dataset_op, positive, rows
+from penstock.ops.data.dataset_core import ARGUMENTS, OUTPUTS, UNKNOWN, Caller, Element, Elements, Source, check_element, dataset_op, positive, rows
 from penstock.ops.flow.functional import is_true
 from penstock.state.resources import dereference
 
@@ -108,7 +108,10 @@ def mapped(input_dataset: Source, function: Caller, plain: Callable[[Elements], 
 class MapDataset:
     """The results of a function on each element."""
 
-    def kernel(input_dataset, other_arguments, ctx, f):
+    def _count(input_dataset, preserve_cardinality):
+        return input_dataset.cardinality() if preserve_cardinality else UNKNOWN
+
+    def kernel(input_dataset, other_arguments, ctx, f, preserve_cardinality):
         function = Caller(ctx, f, other_arguments)
         return mapped(input_dataset, function, lambda elements: _Map(elements, function))
 
@@ -183,9 +186,9 @@ class _FlatMap(_Iterator):
 
 
 def dataset_of(result: Element) -> Source:
-    """The dataset that a function returned."""
+    """The dataset that a function returned; one from outside of the function begins with its first order each time."""
     (dataset,) = result
-    return dataset if isinstance(dataset, Source) else dataset[()]
+    return (dataset if isinstance(dataset, Source) else dataset[()]).for_dataset()
 
 
 @dataset_op("FlatMapDataset", _INPUT, **_FUNCTION)

@@ -8,7 +8,7 @@ from penstock.errors import CancelledError, DeadlineExceededError, KernelError, 
 from penstock.graph.attrs import Attr
 from penstock.graph.attrs import count as length_attr
 from penstock.ops.data.dataset_batch import joined, take_batch
-from penstock.ops.data.dataset_core import OUTPUTS, Element, Elements, Source, dataset_op, integer
+from penstock.ops.data.dataset_core import INFINITE, OUTPUTS, UNKNOWN, Element, Elements, Source, dataset_op, integer, repeated
 from penstock.ops.data.dataset_shuffle import Shuffled, ShuffledRepeated
 
 _INPUT = "input_dataset: variant"
@@ -58,6 +58,9 @@ class _Repeat:
 class RepeatDataset:
     """The dataset, ``count`` times or without end."""
 
+    def _count(input_dataset, count):
+        return repeated(input_dataset, count)
+
     def kernel(input_dataset, count):
         times = integer(count)
         if isinstance(input_dataset, Shuffled) and input_dataset.reshuffles:  # TensorFlow fuses the two, which decides the order
@@ -90,6 +93,10 @@ class _Take:
 @dataset_op("TakeDataset", f"{_INPUT}, count: int64", **OUTPUTS)
 class TakeDataset:
     """The first ``count`` elements; all, if it is negative."""
+
+    def _count(input_dataset, count):
+        known, limit = input_dataset.cardinality(), integer(count)
+        return limit if known == INFINITE else min(known, limit)  # (UNKNOWN is less than any limit)
 
     def kernel(input_dataset, count):
         limit = integer(count)
@@ -126,6 +133,10 @@ class _Skip:
 class SkipDataset:
     """All but the first ``count`` elements; none, if it is negative."""
 
+    def _count(input_dataset, count):
+        known, skipped = input_dataset.cardinality(), integer(count)
+        return known if known < 0 else 0 if skipped < 0 else max(known - skipped, 0)
+
     def kernel(input_dataset, count):
         skipped = integer(count)
         return Source(lambda: iter(())) if skipped < 0 else Source(lambda: _Skip(iter(input_dataset), skipped))
@@ -134,6 +145,10 @@ class SkipDataset:
 @dataset_op("ShardDataset", f"{_INPUT}, num_shards: int64, index: int64", require_non_empty=False, **OUTPUTS)
 class ShardDataset:
     """Every ``num_shards``-th element, from number ``index`` on."""
+
+    def _count(input_dataset, num_shards, index):
+        known = input_dataset.cardinality()
+        return known if known < 0 else len(range(integer(index), known, integer(num_shards)))
 
     def kernel(input_dataset, num_shards, index, require_non_empty):
         shards, first = integer(num_shards), integer(index)
@@ -147,6 +162,10 @@ class ShardDataset:
 @dataset_op("ConcatenateDataset", f"{_INPUT}, another_dataset: variant", **OUTPUTS)
 class ConcatenateDataset:
     """The elements of one dataset, then those of another."""
+
+    def _count(input_dataset, another_dataset):
+        counts = [input_dataset.cardinality(), another_dataset.cardinality()]
+        return INFINITE if INFINITE in counts else UNKNOWN if UNKNOWN in counts else sum(counts)
 
     def kernel(input_dataset, another_dataset):
         return Source(lambda: itertools.chain(input_dataset, another_dataset))
@@ -166,6 +185,10 @@ class _Zip:
 @dataset_op("ZipDataset", "input_datasets: N * variant", **OUTPUTS, N=length_attr(1))
 class ZipDataset:
     """Elements made of one element of each dataset, until one of them ends."""
+
+    def _count(input_datasets):
+        counts = [dataset.cardinality() for dataset in input_datasets]
+        return UNKNOWN if UNKNOWN in counts else min((count for count in counts if count != INFINITE), default=INFINITE)
 
     def kernel(input_datasets):
         return Source(lambda: _Zip([iter(dataset) for dataset in input_datasets]))

@@ -7,7 +7,7 @@ from penstock.errors import invalid_argument
 from penstock.graph.attrs import FUNC
 from penstock.ops.data.dataset_ahead import Ahead
 from penstock.ops.data.dataset_batch import Batch
-from penstock.ops.data.dataset_core import ARGUMENTS, OUTPUTS, Caller, Element, Elements, Source, dataset_op, integer, positive
+from penstock.ops.data.dataset_core import ARGUMENTS, OUTPUTS, UNKNOWN, Caller, Element, Elements, Source, batches, dataset_op, integer, positive
 from penstock.ops.data.dataset_functions import Interleave, mapped
 from penstock.platform.cpus import available_cpus
 
@@ -29,6 +29,9 @@ def _calls(num_parallel_calls: Any) -> int:
 class PrefetchDataset:
     """The dataset, made up to ``buffer_size`` elements ahead."""
 
+    def _count(input_dataset):
+        return input_dataset.cardinality()
+
     def kernel(input_dataset, buffer_size, ctx):
         size = integer(buffer_size)
         if size < _AUTOTUNE:
@@ -43,7 +46,10 @@ class PrefetchDataset:
 class ParallelMapDataset:
     """The results of a function on each element, several computed at once, in the order of the elements."""
 
-    def kernel(input_dataset, other_arguments, num_parallel_calls, ctx, f):
+    def _count(input_dataset, preserve_cardinality):
+        return input_dataset.cardinality() if preserve_cardinality else UNKNOWN
+
+    def kernel(input_dataset, other_arguments, num_parallel_calls, ctx, f, preserve_cardinality):
         function, calls = Caller(ctx, f, other_arguments), _calls(num_parallel_calls)
         return mapped(input_dataset, function, lambda elements: Ahead(ctx, elements, function, calls, _BUFFERED * calls))
 
@@ -53,7 +59,10 @@ class ParallelMapDataset:
 class MapAndBatchDataset:
     """The results of a function on each element, several computed at once, stacked ``batch_size`` at a time."""
 
-    def kernel(input_dataset, other_arguments, batch_size, num_parallel_calls, drop_remainder, ctx, f):
+    def _count(input_dataset, batch_size, drop_remainder, preserve_cardinality):
+        return batches(input_dataset, batch_size, drop_remainder) if preserve_cardinality else UNKNOWN
+
+    def kernel(input_dataset, other_arguments, batch_size, num_parallel_calls, drop_remainder, ctx, f, preserve_cardinality):
         function, size, calls = Caller(ctx, f, other_arguments), positive(batch_size, "batch_size"), _calls(num_parallel_calls)
         threads = min(calls, 4 * PROCESSORS)  # often asked for are batches * size, of which no machine computes all at once
         return Source(lambda: Batch(Ahead(ctx, iter(input_dataset), function, threads, calls), size, bool(drop_remainder)))

@@ -9,7 +9,7 @@ from typing import Any
 from penstock.errors import invalid_argument
 from penstock.graph.dtypes import string
 from penstock.ops.data.dataset_batch import stacked, take_batch
-from penstock.ops.data.dataset_core import OUTPUTS, Element, Elements, Source, dataset_op, integer, scalar
+from penstock.ops.data.dataset_core import OUTPUTS, Element, Elements, Source, dataset_op, integer, repeated, scalar
 from penstock.ops.data.dataset_sources import Slices, random_words
 
 _INPUT = "input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64"
@@ -223,6 +223,9 @@ def _size(buffer_size: object) -> int:
 class ShuffleDataset:
     """The elements in random order, each drawn from a buffer of the next ``buffer_size`` ones."""
 
+    def _count(input_dataset):
+        return input_dataset.cardinality()
+
     def kernel(input_dataset, buffer_size, seed, seed2, reshuffle_each_iteration, output_types, output_shapes):
         return Shuffled(input_dataset, _size(buffer_size), (integer(seed), integer(seed2)), reshuffle_each_iteration,
                         _are_uniform(output_types, output_shapes))
@@ -231,6 +234,9 @@ class ShuffleDataset:
 @dataset_op("ShuffleAndRepeatDataset", f"{_INPUT}, count: int64", **OUTPUTS)
 class ShuffleAndRepeatDataset:
     """The elements, ``count`` times or without end, each time in another random order."""
+
+    def _count(input_dataset, count):
+        return repeated(input_dataset, count)
 
     def kernel(input_dataset, buffer_size, seed, seed2, count, output_types, output_shapes):
         return ShuffledRepeated(input_dataset, _size(buffer_size), (integer(seed), integer(seed2)), integer(count),

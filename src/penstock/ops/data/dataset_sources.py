@@ -11,7 +11,7 @@ import numpy as np
 
 from penstock.errors import OpError, OutOfRangeError, invalid_argument
 from penstock.graph.attrs import FUNC, TYPE, Attr, type_list
-from penstock.ops.data.dataset_core import OUTPUTS, Caller, Element, Source, dataset_op, integer, rows
+from penstock.ops.data.dataset_core import INFINITE, OUTPUTS, Caller, Element, Source, dataset_op, integer, rows
 from penstock.ops.random.philox import Philox
 
 _COMPONENTS = {"Toutput_types": type_list(1), "output_shapes": Attr("list(shape)", minimum=1)}
@@ -24,6 +24,9 @@ class TensorDataset:
     """One element: the components."""
 
     lightweight = True
+
+    def _count():
+        return 1
 
     def kernel(components):
         element = tuple(components)
@@ -67,6 +70,9 @@ class TensorSliceDataset:
 
     lightweight = True
 
+    def _count(components):
+        return len(components[0])
+
     def kernel(components):
         arrays = [np.asarray(component) for component in components]
         if any(array.ndim == 0 for array in arrays):
@@ -80,13 +86,16 @@ class TensorSliceDataset:
 class SparseTensorSliceDataset:
     """The rows of a sparse tensor, each as its indices, values and shape."""
 
+    def _count(dense_shape):
+        return int(dense_shape[0])
+
     def kernel(indices, values, dense_shape):
         if indices.ndim != 2 or values.ndim != 1 or dense_shape.ndim != 1:
             raise invalid_argument("The indices, values and shape of a SparseTensor must have 2, 1 and 1 dimensions, "
                                    f"not {indices.ndim}, {values.ndim} and {dense_shape.ndim}")
         if not len(dense_shape) == indices.shape[1] > 0 or len(indices) != len(values) or dense_shape[0] < 0 or (
                 indices[:, 0] < 0).any() or (indices[:, 0] >= dense_shape[0]).any():
-            raise invalid_argument(f"{len(indices)} indices of rank {indices.shape[1]} and {len(values)} values are no SparseTensor of shape "
+            raise invalid_argument(f"{len(indices)} indices of rank {indices.shape[1]} and {len(values)} values do not make a SparseTensor of shape "
                                    f"{dense_shape.tolist()}")
         if len(indices) and (np.diff(indices[:, 0]) < 0).any():
             raise invalid_argument("The indices of a SparseTensor must be in order along the batch dimension")
@@ -121,6 +130,9 @@ class RangeDataset:
     """The numbers from start to stop."""
 
     lightweight = True
+
+    def _count(start, stop, step):
+        return len(range(integer(start), integer(stop), integer(step)))
 
     def kernel(start, stop, step):
         if integer(step) == 0:
@@ -192,6 +204,9 @@ def random_words(seed: int, seed2: int) -> Any:
 @dataset_op("RandomDataset", "seed: int64, seed2: int64", **OUTPUTS)
 class RandomDataset:
     """Random numbers of 32 bits, without end."""
+
+    def _count():
+        return INFINITE
 
     def kernel(seed, seed2):
         seeds = integer(seed), integer(seed2)

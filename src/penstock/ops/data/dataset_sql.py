@@ -21,7 +21,7 @@ def _bytes(value: Any) -> np.ndarray:
 
 
 def _converter(dtype: dt.DType) -> Callable[[Any], Any]:
-    """What makes an element of this type of a column, as SQLite itself converts between types: text that is no number is 0."""
+    """What makes an element of this type of a column, as SQLite itself converts between types: text that is not a number is 0."""
     if dtype is dt.string:
         return _bytes
     if dtype is dt.bool_:
@@ -32,7 +32,7 @@ def _converter(dtype: dt.DType) -> Callable[[Any], Any]:
 
 
 def _number(value: Any, kind: type) -> Any:
-    """``value`` as an int or a float; what is no number is 0."""
+    """``value`` as an int or a float; 0 if it is not a number."""
     for convert in (kind, float):  # float: the text "1.5" as an int
         try:
             return kind(convert(value))

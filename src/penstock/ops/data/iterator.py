@@ -18,6 +18,7 @@ from penstock.graph.shape import unknown_shape
 from penstock.ops.common import fixed, nothing
 from penstock.ops.data.dataset_core import OUTPUTS, Caller, Element, Elements, Source, check_element, scalar, text
 from penstock.ops.data.dataset_functions import dataset_of
+from penstock.ops.data.stored_dataset import dataset_from_bytes, dataset_to_bytes
 
 _FROM_HANDLE = {"output_types": Attr("list(type)", ()), "output_shapes": Attr("list(shape)", ())}
 _KIND = "Iterator"
@@ -50,7 +51,7 @@ class Position:
     def start(self, step: Any, source: Source) -> None:
         """Begins an epoch of a dataset."""
         with self._alone(step):
-            self._begin(source)
+            self._begin(source.for_iterator())
 
     def start_once(self, step: Any, make: Callable[[], Source]) -> None:
         """Begins with the dataset that ``make`` gives, unless there is one already."""
@@ -99,6 +100,11 @@ class Position:
         with self._alone(step):
             return np.array([self.count, *self._current_dataset("Save", "saving it").all_seeds()], np.int64)
 
+    def dataset(self, step: Any) -> bytes:
+        """The dataset as bytes; none if it cannot be stored."""
+        with self._alone(step):
+            return dataset_to_bytes(self._current_dataset("Save", "saving it"))
+
     def move_to(self, step: Any, place: np.ndarray) -> None:
         """Starts the dataset again, with the seeds of ``place``: its elements come in the same order. Passes over those that had been taken."""
         count, *seeds = np.asarray(place).reshape(-1).tolist()
@@ -134,7 +140,7 @@ class Position:
 
 def _position(ctx: Any, container: str, shared_name: str, types: Any, shapes: Any) -> Position:
     name, shared = shared_name or ctx.op.name, bool(shared_name)
-    position: Position = ctx.kept(shared).lookup_or_create(container, name, _KIND, lambda: Position(container, name, shared, types, shapes))
+    position: Position = ctx.resources_for(shared).lookup_or_create(container, name, _KIND, lambda: Position(container, name, shared, types, shapes))
     if position.types != tuple(types):
         raise invalid_argument(f"the iterator '{name}' has elements of types {_names(position.types)}, not {_names(types)}")
     return position
@@ -230,7 +236,7 @@ class _FromStringHandle:
         if len(rest) != 2:
             raise invalid_argument(f"Could not parse string_handle as a valid ResourceHandle: {text(string_handle)!r}")
         shared, name = rest
-        position = ctx.kept(shared).lookup(container, name, _KIND)
+        position = ctx.resources_for(shared).lookup(container, name, _KIND)
         if output_types and position.types != tuple(output_types):
             raise invalid_argument(f"the iterator '{name}' has elements of types {_names(position.types)}, but {_names(output_types)} are expected")
         for mine, wanted in zip(position.shapes, output_shapes):
@@ -305,5 +311,34 @@ class MoveIterator:
     gradient = None
 
     def kernel(iterator, place, ctx):
+        iterator.move_to(ctx.step, place)
+        return ()
+
+
+@op("_IteratorDataset", "iterator: resource -> dataset: string")
+class IteratorDataset:
+    """The dataset of an iterator as bytes that a checkpoint can hold; none if it cannot be stored."""
+
+    stateful = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(iterator, ctx):
+        return scalar(iterator.dataset(ctx.step))
+
+
+@op("_RestoreIterator", "iterator: resource, place: int64, dataset: string ->")
+class RestoreIterator:
+    """Moves an iterator to a place in a stored dataset; if none could be stored, in the one that the iterator has been started with."""
+
+    stateful = blocking = calls_later = True
+    ranks = {"dataset": 0}
+    shape = nothing()
+    gradient = None
+
+    def kernel(iterator, place, dataset, ctx):
+        stored = np.asarray(dataset)[()]
+        if stored:
+            iterator.start(ctx.step, dataset_from_bytes(stored, ctx))
         iterator.move_to(ctx.step, place)
         return ()

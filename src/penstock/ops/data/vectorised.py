@@ -18,7 +18,7 @@ from penstock.graph.function import FuncGraph
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import TensorShape
-from penstock.graph.traverse import needed
+from penstock.graph.traverse import operations_behind
 from penstock.ops.array.shape_ops import reshape
 from penstock.ops.common import Ragged, itemwise
 from penstock.ops.constant import constant
@@ -69,7 +69,7 @@ class _Form:
         if not all(tensor.shape.is_fully_defined() and not tensor.dtype.is_ref for tensor in inputs[:self._arguments]) or any(
                 tensor.dtype.is_ref for tensor in inputs):
             return None
-        operations = needed(self._outputs, (), inputs)
+        operations = operations_behind(self._outputs, (), inputs)
         with self._graph.as_default():
             for index, tensor in enumerate(inputs):
                 self._copies[tensor] = copy = self._graph.add_input(
@@ -104,7 +104,7 @@ class _Form:
             return self._keep(op, op.definition.batched(op, inputs, stacked))
         if op.definition.stateful or not op.definition.elementwise:
             return False
-        aligned = self._aligned(op, inputs, stacked)
+        aligned = self._align(op, inputs, stacked)
         return aligned is not None and self._keep(op, self._again(op, aligned))
 
     def _on_vectors(self, op: Operation, inputs: list[Tensor], ragged: set[int]) -> bool:
@@ -140,7 +140,7 @@ class _Form:
                     self._stacked.add(output)
         return True
 
-    def _aligned(self, op: Operation, inputs: list[Tensor], stacked: set[int]) -> list[Tensor] | None:
+    def _align(self, op: Operation, inputs: list[Tensor], stacked: set[int]) -> list[Tensor] | None:
         """The inputs of an elementwise op so that their axes meet as those of single elements do; None if ranks are not known."""
         ranks = [tensor.shape.ndims for tensor in op._inputs]
         if len(inputs) == 1:

@@ -44,7 +44,8 @@ def _comparison_check(symbol: str, default_name: str, node: Callable[..., Tensor
             x, y = to_tensor(x, None, "x"), to_tensor(y, None, "y")
             if data is None:
                 data = [f"Condition x {symbol} y did not hold element-wise:", f"x ({x.name}) = ", x, f"y ({y.name}) = ", y]
-                data = data if message is None else [message, *data]
+            if message is not None:
+                data = [message, *data]
             condition = reduce_all(node(x, y))
             known = constant_value(x), constant_value(y)
             if known[0] is not None and known[1] is not None:
@@ -155,10 +156,12 @@ def is_numeric_tensor(tensor: Any) -> bool:
 
 
 def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: Any = None) -> dt.DType:
-    """``tf.assert_same_float_dtype``: the type that all ``tensors`` have; ValueError if they differ or it is not a float type."""
+    """``tf.assert_same_float_dtype``: the type that all ``tensors`` but None have; ValueError if they differ or it is not a float type."""
     expected = None if dtype is None else dt.as_dtype(dtype).base_dtype
     first = None
     for tensor in tensors or ():
+        if tensor is None:
+            continue
         given = tensor.dtype.base_dtype
         if expected is None:
             expected, first = given, tensor

@@ -19,7 +19,7 @@ from penstock.ops.constant import constant, identity
 from penstock.ops.flow.functional import If, While
 from penstock.ops.flow.loop_reads import hoist_reads
 from penstock.ops.flow.misc import Assert, with_dependencies
-from penstock.ops.math.compare import logical_and, logical_not
+from penstock.ops.math.compare import equal, logical_and, logical_not
 from penstock.ops.math.reduce import reduce_any
 
 # --- leaves of a structure that are made of tensors ------------------------------------------------------------------
@@ -178,6 +178,33 @@ def case(pred_fn_pairs: Any, default: Callable[[], Any] | None = None, exclusive
         with control_dependencies(checks):
             result = function()
         return nest.map_structure(lambda tensor: with_dependencies(checks, tensor), result)
+
+
+def switch_case(branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None, name: str = "switch_case") -> Any:
+    """``tf.switch_case``: the result of the function with this index; of ``default()``, or else of the last one, if there is none.
+
+    ``branch_fns`` is a list of functions, or a dict or a list of pairs of indices and functions.
+    """
+    if isinstance(branch_fns, dict):
+        branch_fns = list(branch_fns.items())
+    if not isinstance(branch_fns, (list, tuple)) or not branch_fns:
+        raise TypeError("branch_fns must be a list, tuple, or dict, and not empty")
+    pairs = list(enumerate(branch_fns)) if all(map(callable, branch_fns)) else list(branch_fns)
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[0], int) or not callable(pair[1]):
+            raise TypeError(f"Each entry in branch_fns must be a callable, or a pair of an int and a callable; got {pair!r}")
+    pairs.sort(key=lambda pair: pair[0])
+    indices = [index for index, _ in pairs]
+    if indices != list(range(len(pairs))):
+        raise ValueError(f"branch indices (keys) must form contiguous range of [0 to {len(pairs)}) but found {{{','.join(map(str, indices))}}}")
+    with name_scope(name, "switch_case", [branch_index]):
+        index = to_tensor(branch_index, name="branch_index")
+        if not index.dtype.is_integer:
+            raise TypeError(f"branch_index must be an integer, not {index.dtype.name}")
+        function = pairs.pop()[1] if default is None else default
+        for number, branch in reversed(pairs):
+            function = _chain(equal(index, constant(number, index.dtype)), branch, function, False)
+        return function()
 
 
 def _chain(pred: Tensor, branch: Callable[[], Any], rest: Callable[[], Any], strict: bool) -> Callable[[], Any]:

@@ -42,8 +42,7 @@ def _results_by_value(function: FuncGraph, values: Any) -> list[Any]:
 def _check_functions(*functions: Any) -> None:
     for function in functions:
         if not isinstance(function, FuncGraph):
-            raise ValueError(f"the function {function!r} is not part of the graph: functions of a GraphDef's library are not read; export the graph "
-                             "with control flow as Switch, Merge, ... nodes")
+            raise ValueError(f"the function {function!r} cannot be called: {getattr(function, 'reason', 'it is not part of the graph')}")
 
 
 def _check_signature(function: FuncGraph, what: str, inputs: Any, outputs: Any) -> None:

@@ -15,7 +15,7 @@ from penstock.graph.scopes import control_dependencies
 
 def hoist_reads(body: FuncGraph, start: Sequence[Tensor], waiting_for: Sequence[Operation]) -> None:
     """Moves reads out of a body, behind everything that the loop waits for: the first values of its variables, its captures, and other ops."""
-    reads = {handle: found for handle, inner in body.captures.items() if (found := _plain_reads(inner))}
+    reads = {handle: ops for handle, inner in body.captures.items() if (ops := _plain_reads(inner))}
     if not reads:
         return
     before = [*waiting_for, *(tensor.op for tensor in [*start, *(tensor for tensor in body.captures if tensor not in reads)] if _is_computed(tensor))]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import invalid_argument
+from penstock.graph import dtypes
 from penstock.graph.attrs import type_list
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import to_tensor
@@ -17,6 +18,8 @@ from penstock.graph.scopes import colocate_with, control_dependencies, device, n
 from penstock.ops.common import fixed, nothing
 from penstock.ops.constant import identity
 from penstock.ops.flow.summarize import summarize as summary
+
+_SHOWN_ANYWHERE = (dtypes.string, dtypes.int32)  # TensorFlow has these in the memory of the host, whatever the device
 
 
 @op("NoOp", "->")
@@ -115,8 +118,11 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
     """``tf.Assert``: an operation that fails with InvalidArgumentError, showing ``data``, if ``condition`` is false."""
     data = list(data)
     with name_scope(name, "Assert", [condition, *data]):
-        for value in data:
-            to_tensor(value)  # reports what cannot be shown before a node is made; the constants count, as in TensorFlow, for op seeds
+        # Reports what cannot be shown before a node is made; the constants count, as in TensorFlow, for op seeds.
+        shown = [to_tensor(value) for value in data]
+        if not all(tensor.dtype.base_dtype in _SHOWN_ANYWHERE for tensor in shown):
+            # TensorFlow guards it by a conditional, whose inputs are Switches.
+            default_graph().imply(9 + sum(isinstance(value, Tensor) for value in data))
         return AssertOp(condition, data, summarize=summarize, name="Assert")
 
 

@@ -55,10 +55,10 @@ def _kernel(input, token, Tout):
         raise
     except (Exception, SystemExit) as error:  # a thread that ended by sys.exit() would leave the step waiting
         entered = error.__traceback__ is not None and error.__traceback__.tb_next is not None
-        raise KernelError(*told(error)) from (error if entered else None)  # else: wrong arguments
+        raise KernelError(*class_and_message(error)) from (error if entered else None)  # else: wrong arguments
 
 
-def told(error: BaseException) -> tuple[type[errors.OpError], str]:
+def class_and_message(error: BaseException) -> tuple[type[errors.OpError], str]:
     """The class of the error that an error of the function becomes, and its message."""
     kind = next(error_class for caught, error_class in _ERRORS if isinstance(error, caught))
     return kind, f"{type(error).__name__}: {error}\n{_trace(error)}"

@@ -22,9 +22,9 @@ def subscribe(tensors: Any, side_effects: SideEffect | Iterable[SideEffect]) -> 
     """
     effects = [side_effects] if callable(side_effects) else list(side_effects)
     if isinstance(tensors, Tensor):
-        return _subscribed(tensors, effects)
+        return _subscribe(tensors, effects)
     if hasattr(tensors, "initialized_value"):  # a variable: its value is what is read
-        return _subscribed(tensors.value(), effects)
+        return _subscribe(tensors.value(), effects)
     if isinstance(tensors, (list, tuple)):
         parts = [subscribe(tensor, effects) for tensor in tensors]
         return type(tensors)(*parts) if hasattr(tensors, "_fields") else type(tensors)(parts)
@@ -40,7 +40,7 @@ def is_subscribed_identity(tensor: Tensor) -> bool:
     return (tensor.op.name.startswith(tensor.op.inputs[0].op.name + _IDENTITY))
 
 
-def _subscribed(tensor: Tensor, effects: list[SideEffect]) -> Tensor:
+def _subscribe(tensor: Tensor, effects: list[SideEffect]) -> Tensor:
     if not tensor.dtype.is_numpy_compatible:
         return tensor
     made = tensor if is_subscribed_identity(tensor) else next(

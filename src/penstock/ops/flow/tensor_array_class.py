@@ -271,12 +271,9 @@ class TensorList(TensorArray):
                                   "function to compute gradients of operations that use TensorArrays.")
 
     def _element(self, index: int) -> Tensor:
-        """An element; zeros for one that was not written."""
+        """An element; zeros for one that was not written, or that was cleared."""
         value = self._elements[index]
         if value is None:
-            if index in self._cleared:
-                raise InvalidArgumentError(None, None, f"Could not read index {index} twice because it was cleared after a previous read (perhaps "
-                                                       "try setting clear_after_read = false?)")
             value = self._elements[index] = zeros(self._known.element_shape, self._dtype)
         return value
 
@@ -287,6 +284,9 @@ class TensorList(TensorArray):
             raise OutOfRangeError(None, None, f"Reading from negative indices (index {place}) is not allowed.")
         if place >= len(self._elements):
             raise OutOfRangeError(None, None, f"Tried to read from index {place} but array size is: {len(self._elements)}")
+        if self._elements[place] is None and place in self._cleared:
+            raise InvalidArgumentError(None, None, f"Could not read index {place} twice because it was cleared after a previous read (perhaps try "
+                                                   "setting clear_after_read = false?)")
         value = self._element(place)
         if self._clears:
             self._elements[place] = None
@@ -302,10 +302,10 @@ class TensorList(TensorArray):
             if not self._dynamic_size:
                 raise OutOfRangeError(None, None, f"Tried to write to index {place} but array is not resizeable and size is: {len(self._elements)}")
             self._elements += [None] * (place + 1 - len(self._elements))
-        self._elements[place] = self._checked(value)
+        self._elements[place] = self._check(value)
         return self
 
-    def _checked(self, value: Any) -> Tensor:
+    def _check(self, value: Any) -> Tensor:
         tensor = convert_to_tensor(value, preferred_dtype=self._dtype)
         if tensor.dtype.base_dtype is not self._dtype:
             raise InvalidArgumentError(None, None, f"TensorArray dtype is {self._dtype.name} but Op is trying to write dtype {tensor.dtype.name}")
@@ -332,7 +332,7 @@ class TensorList(TensorArray):
     def _replace(self, values: list[Tensor], how: str) -> TensorArray:
         if len(values) > len(self._elements) and not self._dynamic_size:
             raise ValueError(f"Cannot {how} {len(values)} tensors into a TensorArray of static size {len(self._elements)}")
-        self._elements = [self._checked(value) for value in values]
+        self._elements = [self._check(value) for value in values]
         self._cleared.clear()
         return self
 

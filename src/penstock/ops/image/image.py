@@ -5,6 +5,7 @@ from typing import Any
 
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.static import constant_value, constant_value_as_shape
@@ -116,7 +117,7 @@ def crop_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, targ
                   *_check(target_width, 1, "target_width must be > 0."), *_check(target_height, 1, "target_height must be > 0."),
                   *_check(width, target_width + offset_width, "width must be >= target + offset."),
                   *_check(height, target_height + offset_height, "height must be >= target + offset.")]
-        image = with_dependencies(checks, image) if checks else image
+        image = with_dependencies(checks, image)
         cropped = slice_(image, _vector(0, offset_height, offset_width, 0), _vector(-1, target_height, target_width, -1))
         cropped.set_shape([image.shape[0], _static_extent(target_height), _static_extent(target_width), image.shape[3]])
         return squeeze(cropped, axis=[0]) if added else cropped
@@ -149,7 +150,7 @@ def pad_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, targe
         after_height, after_width = target_height - offset_height - height, target_width - offset_width - width
         checks = [*_check(offset_height, 0, "offset_height must be >= 0"), *_check(offset_width, 0, "offset_width must be >= 0"),
                   *_check(after_width, 0, "width must be <= target - offset"), *_check(after_height, 0, "height must be <= target - offset")]
-        image = with_dependencies(checks, image) if checks else image
+        image = with_dependencies(checks, image)
         paddings = reshape(_vector(0, 0, offset_height, after_height, offset_width, after_width, 0, 0), [4, 2])
         padded = pad(image, paddings)
         padded.set_shape([image.shape[0], _static_extent(target_height), _static_extent(target_width), image.shape[3]])
@@ -161,8 +162,7 @@ def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: 
     with name_scope(None, "resize_image_with_crop_or_pad", [image]):
         image, added = _image_batch(image)
         for value, label in ((target_width, "target_width"), (target_height, "target_height")):
-            for check in _check(value, 1, f"{label} must be > 0."):
-                image = with_dependencies([check], image)
+            image = with_dependencies(_check(value, 1, f"{label} must be > 0."), image)
         _, height, width, _ = _extents(image)
         down, across = target_height - height, target_width - width
         cropped = crop_to_bounding_box(image, _at_least_0(_half(-down)), _at_least_0(_half(-across)),
@@ -204,6 +204,7 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
             return image
         if image.shape.ndims not in (3, 4):
             raise ValueError("`image` should either be a Tensor with rank = 3 or rank = 4.")
+        image = identity(image, name="control_dependency")
         leading = [0] * (image.shape.ndims - 3)
         height, width = _extents(image)[-3:-1]
         top, left = _margin(height, central_fraction), _margin(width, central_fraction)
@@ -266,11 +267,16 @@ def flip_up_down(image: Any) -> Tensor:
 def _random_flip(image: Any, axis: int, seed: int | None, default_name: str) -> Tensor:
     """Flips the image, or each image of a batch on its own, with probability one half."""
     with name_scope(None, default_name, [image]) as scope:
-        image = _behind_rank_check(image)
+        given = to_tensor(image, None, "image")
+        image = _behind_rank_check(given)
         batched = image.shape.ndims == 4
+        # TensorFlow checks an image of unknown extents, and has a conditional, or sums for a batch, where there is one Select here.
+        graph, is_known = default_graph(), given.shape.is_fully_defined()
+        graph.imply((0 if is_known or (not batched and given.shape.ndims == 3) else 22) + batched)
         draws = random_uniform(shape(image)[:1] if batched else [], 0, 1.0, seed=seed)
         # Batches use round(), single images "less than one half", as TensorFlow does: the same seeds flip the same images.
         chosen = less(draws, 0.5) if not batched else greater_equal(round_(draws), 1.0)
+        graph.imply(7 if batched else 6)
         return where(chosen, _reverse_axis(image, axis), image, name=scope)
 
 
@@ -331,6 +337,7 @@ def per_image_standardization(image: Any) -> Tensor:
         original = image.dtype.base_dtype
         if original not in (dt.float16, dt.float32):
             image = convert_image_dtype(image, dt.float32)
+        image = identity(image, name="control_dependency")
         count = reduce_prod(shape(image)[-3:])
         mean = reduce_mean(image, axis=[-1, -2, -3], keepdims=True)
         deviation = reduce_std(image, axis=[-1, -2, -3], keepdims=True)

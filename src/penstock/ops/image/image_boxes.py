@@ -37,7 +37,7 @@ def _overlaps(boxes: np.ndarray, box: np.ndarray) -> np.ndarray:
     return np.where(valid, common / np.where(valid, areas + area - common, 1), 0)
 
 
-def _suppress(boxes: Any, scores: Any, limit: Any, iou_threshold: Any, score_threshold: Any = -np.inf) -> np.ndarray:
+def suppress(boxes: Any, scores: Any, limit: Any, iou_threshold: Any, score_threshold: Any = -np.inf) -> np.ndarray:
     """Indices of boxes by falling score, without those that overlap one chosen before too much."""
     boxes, scores = np.asarray(boxes, np.float32), np.asarray(scores, np.float32)
     if boxes.ndim != 2 or boxes.shape[1] != 4:
@@ -72,7 +72,7 @@ class NonMaxSuppression:
     gradient = None
 
     def kernel(boxes, scores, max_output_size, iou_threshold):
-        return _suppress(boxes, scores, max_output_size, iou_threshold)
+        return suppress(boxes, scores, max_output_size, iou_threshold)
 
 
 @op("NonMaxSuppressionV2", "boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold -> selected_indices: int32", T=_PIXEL,
@@ -85,7 +85,7 @@ class NonMaxSuppressionV2:
     gradient = None
 
     def kernel(boxes, scores, max_output_size, iou_threshold):
-        return _suppress(boxes, scores, max_output_size, iou_threshold)
+        return suppress(boxes, scores, max_output_size, iou_threshold)
 
 
 @op("NonMaxSuppressionV3", "boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold -> "
@@ -98,7 +98,7 @@ class NonMaxSuppressionV3:
     gradient = None
 
     def kernel(boxes, scores, max_output_size, iou_threshold, score_threshold):
-        return _suppress(boxes, scores, max_output_size, iou_threshold, score_threshold)
+        return suppress(boxes, scores, max_output_size, iou_threshold, score_threshold)
 
 
 @op("NonMaxSuppressionV4", "boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold -> "
@@ -114,7 +114,7 @@ class NonMaxSuppressionV4:
         return [known_elements(max_output_size) if pad_to_max_output_size else [None], []]
 
     def kernel(boxes, scores, max_output_size, iou_threshold, score_threshold, pad_to_max_output_size):
-        chosen = _suppress(boxes, scores, max_output_size, iou_threshold, score_threshold)
+        chosen = suppress(boxes, scores, max_output_size, iou_threshold, score_threshold)
         count = np.int32(len(chosen))
         if pad_to_max_output_size:
             chosen = np.concatenate([chosen, np.zeros(int(max_output_size) - len(chosen), np.int32)])

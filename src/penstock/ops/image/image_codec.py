@@ -146,6 +146,23 @@ class EncodeJpeg:
                                                subsampling=2 if chroma_downsampling else 0, dpi=dots), object)
 
 
+@op("EncodeJpegVariableQuality", "images: uint8, quality: int32 -> contents: string")
+class EncodeJpegVariableQuality:
+    """An image [height, width, 1 or 3] as a JPEG file, of a quality that is computed."""
+
+    ranks = {"images": 3, "quality": 0}
+    shape = fixed()
+    gradient = None
+
+    def kernel(images, quality):
+        if not 0 <= quality <= 100:
+            raise invalid_argument(f"quality must be in [0,100], got {quality}")
+        if images.ndim != 3 or images.shape[2] not in (1, 3) or not images.size:
+            raise invalid_argument(f"image must have 1 or 3 channels and pixels, got shape {list(images.shape)}")
+        file = image_files.encode_jpeg(images, quality=int(quality), progressive=False, optimize=False, subsampling=2, dpi=(300, 300))
+        return np.asarray(file, object)
+
+
 @op("EncodePng", "image: T -> contents: string", compression=-1, T=types(dt.uint8, dt.uint16, default=dt.uint8))
 class EncodePng:
     """An image [height, width, 1 to 4] as a PNG file."""

@@ -107,14 +107,14 @@ def _jpeg(image: Any, channels: int, ratio: int) -> np.ndarray:
 
 
 def _pixels(image: Any) -> np.ndarray:
-    """The pixels of a picture of mode L or RGB."""
+    """The pixels of an image of mode L or RGB."""
     image.load()
-    return _packed(image.im, image.mode)
+    return _pack(image.im, image.mode)
 
 
-def _packed(image: Any, mode: str) -> np.ndarray:
+def _pack(image: Any, mode: str) -> np.ndarray:
     """The pixels of Pillow's inner image, packed in one go: NumPy would get them in pieces of 64 kB, and join those."""
-    from PIL import Image  # here, because programs without pictures should not pay for it
+    from PIL import Image  # here, because programs without images should not pay for it
 
     width, height = image.size
     encoder = Image._getencoder(mode, "raw", mode)
@@ -129,7 +129,7 @@ def _packed(image: Any, mode: str) -> np.ndarray:
 def _usual_jpeg(content: bytes, channels: int) -> np.ndarray | None:
     """The pixels of a JPEG file that has the channels that are wanted; None for anything else, and for a broken one.
 
-    It goes straight to Pillow's decoder, which reads the header itself: that saves a tenth of the time for a small picture, and Python's lock."""
+    It goes straight to Pillow's decoder, which reads the header itself: that saves a tenth of the time for a small image, and Python's lock."""
     height, width, depth = _usual_jpeg_shape(content)
     if not width * height * 3 <= _limit(content) or not width * height or depth not in (1, 3) or channels not in (0, depth):
         return None
@@ -140,7 +140,7 @@ def _usual_jpeg(content: bytes, channels: int) -> np.ndarray | None:
     decoder = Image._getdecoder(mode, "jpeg", (mode, ""), ())
     decoder.setimage(image, (0, 0, width, height))
     missing, status = decoder.decode(content)
-    return _packed(image, mode) if missing < 0 <= status else None
+    return _pack(image, mode) if missing < 0 <= status else None
 
 
 def _usual_jpeg_shape(content: bytes) -> tuple[int, int, int]:
@@ -151,7 +151,7 @@ def _usual_jpeg_shape(content: bytes) -> tuple[int, int, int]:
         if marker in (0xC0, 0xC1, 0xC2):  # a frame: baseline, extended or progressive
             bits, height, width, depth = struct.unpack_from(">BHHB", content, position + 4)
             return (height, width, depth) if bits == 8 else (0, 0, 0)
-        if not 0xC4 <= marker <= 0xFE or 0xD0 <= marker <= 0xDA:  # padding, a marker without a length, or the picture itself
+        if not 0xC4 <= marker <= 0xFE or 0xD0 <= marker <= 0xDA:  # padding, a marker without a length, or the image itself
             break
         position += 2 + int.from_bytes(content[position + 2:position + 4], "big")
     return 0, 0, 0

@@ -1,4 +1,4 @@
-"""How images differ from each other and within themselves: ``tf.image.psnr``, ``ssim``, ``total_variation``, ``image_gradients``."""
+"""How images differ from each other and within themselves: ``tf.image.psnr``, ``ssim``, ``total_variation``, edges; what JPEG makes of them."""
 from __future__ import annotations
 
 import math
@@ -11,14 +11,24 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.array.cast import cast
-from penstock.ops.array.pack import concat
+from penstock.ops.array.pack import concat, stack
+from penstock.ops.array.pad import pad
+from penstock.ops.array.permute import tile
 from penstock.ops.array.shape_ops import reshape, shape
+from penstock.ops.constant import constant
+from penstock.ops.image.image_codec import DecodeJpeg, EncodeJpegVariableQuality
 from penstock.ops.image.image_color import convert_image_dtype
 from penstock.ops.math.elementwise import abs as abs_
 from penstock.ops.math.elementwise import squared_difference
 from penstock.ops.math.powers import log
-from penstock.ops.math.reduce import reduce_mean, reduce_sum
+from penstock.ops.math.powers import pow as pow_
+from penstock.ops.math.reduce import reduce_mean, reduce_prod, reduce_sum
+from penstock.ops.nn.activations import relu
+from penstock.ops.nn.pooling_functions import avg_pool
 from penstock.ops.nn.space_to_batch_conv import depthwise_conv2d
+from penstock.ops.random.random import random_uniform
+
+_SCALE_WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)  # of five scales, as the authors of MS-SSIM found them
 
 
 def total_variation(images: Any, name: str | None = None) -> Tensor:
@@ -48,6 +58,35 @@ def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
     for result in (down, across):
         result.set_shape(image.shape)
     return down, across
+
+
+def sobel_edges(image: Any) -> Tensor:
+    """``tf.image.sobel_edges``: [batch, height, width, channels, 2], how fast pixels change downwards and to the right, by Sobel's filters."""
+    image = to_tensor(image)
+    channels = shape(image)[-1] if image.shape[-1].value is None else image.shape[-1].value
+    filters = np.array([[[-1, -2, -1], [0, 0, 0], [1, 2, 1]], [[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]]]).transpose(1, 2, 0)[:, :, None]
+    kernels = tile(constant(filters, image.dtype), [1, 1, channels, 1], name="sobel_filters")
+    edges = depthwise_conv2d(pad(image, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT"), kernels, [1, 1, 1, 1], "VALID")
+    result = reshape(edges, concat([shape(image), [2]], 0))
+    result.set_shape(image.shape.concatenate([2]))
+    return result
+
+
+def adjust_jpeg_quality(image: Any, jpeg_quality: Any, name: str | None = None) -> Tensor:
+    """``tf.image.adjust_jpeg_quality``: an image after it was a JPEG file of some quality, 0 to 100."""
+    with name_scope(name, "adjust_jpeg_quality", [image]):
+        image = to_tensor(image, name="image")
+        file = EncodeJpegVariableQuality(convert_image_dtype(image, dt.uint8), to_tensor(jpeg_quality, dt.int32))
+        return convert_image_dtype(DecodeJpeg(file), image.dtype)
+
+
+def random_jpeg_quality(image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None) -> Tensor:
+    """``tf.image.random_jpeg_quality``: `adjust_jpeg_quality` with a random quality in [min, max)."""
+    if not all(0 <= quality <= 100 for quality in (min_jpeg_quality, max_jpeg_quality)):
+        raise ValueError("jpeg encoding range must be between 0 and 100.")
+    if min_jpeg_quality >= max_jpeg_quality:
+        raise ValueError("`min_jpeg_quality` must be less than `max_jpeg_quality`.")
+    return adjust_jpeg_quality(image, random_uniform([], min_jpeg_quality, max_jpeg_quality, seed=seed, dtype=dt.int32))
 
 
 def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
@@ -95,3 +134,32 @@ def ssim(img1: Any, img2: Any, max_val: Any, filter_size: int = 11, filter_sigma
         limit = convert_image_dtype(cast(max_val, img1.dtype.base_dtype), dt.float32)
         first, second = convert_image_dtype(img1, dt.float32), convert_image_dtype(img2, dt.float32)
         return reduce_mean(_similarities(first, second, limit, filter_size, filter_sigma, k1, k2)[0], [-1])
+
+
+def ssim_multiscale(img1: Any, img2: Any, max_val: Any, power_factors: Any = _SCALE_WEIGHTS, filter_size: int = 11, filter_sigma: float = 1.5,
+                    k1: float = 0.01, k2: float = 0.03) -> Tensor:
+    """``tf.image.ssim_multiscale``: structural similarity at several scales (Wang et al., 2003), each half of the one before."""
+    with name_scope(None, "MS-SSIM", [img1, img2]):
+        img1, img2 = to_tensor(img1, name="img1"), to_tensor(img2, name="img2")
+        limit = convert_image_dtype(cast(max_val, img1.dtype.base_dtype), dt.float32)
+        pair = [convert_image_dtype(each, dt.float32) for each in (img1, img2)]
+        parts: list[Tensor] = []
+        for scale in range(len(power_factors)):
+            with name_scope(None, f"Scale{scale}", pair):
+                pair = [_halve(each) for each in pair] if scale else pair
+                whole, contrast = _similarities(pair[0], pair[1], limit, filter_size, filter_sigma, k1, k2)
+            parts.append(relu(whole if scale == len(power_factors) - 1 else contrast))
+        return reduce_mean(reduce_prod(pow_(stack(parts, axis=-1), list(power_factors)), [-1]), [-1])
+
+
+def _halve(images: Tensor) -> Tensor:
+    """Means of 2 x 2 pixels; a last odd row or column counts twice."""
+    leading, channels = shape(images)[:-3], images.shape[-1].value
+    flat = reshape(images, concat([[-1], shape(images)[-3:]], 0))
+    odd = shape(flat)[1:3] % 2
+    flat = pad(flat, [[0, 0], [0, odd[0]], [0, odd[1]], [0, 0]], mode="SYMMETRIC")
+    flat.set_shape([None, None, None, channels])
+    halves = avg_pool(flat, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID")
+    result = reshape(halves, concat([leading, shape(halves)[1:]], 0))
+    result.set_shape([*[None] * (images.shape.rank - 1), channels])
+    return result

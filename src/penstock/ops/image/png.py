@@ -33,7 +33,7 @@ def decode_16_bits(content: bytes) -> np.ndarray:
     for (top, left, down, across), (rows, columns) in zip(passes, lines):
         if rows > 0 and columns > 0:
             size = rows * (1 + 2 * channels * columns)
-            plain = _unfiltered(np.frombuffer(data, np.uint8, size, position).reshape(rows, -1), 2 * channels)
+            plain = _unfilter(np.frombuffer(data, np.uint8, size, position).reshape(rows, -1), 2 * channels)
             pixels[top::down, left::across] = plain.view(">u2").reshape(rows, columns, channels)
             position += size
     return pixels
@@ -50,7 +50,7 @@ def _image_data(content: bytes) -> bytes:
     return b"".join(parts)
 
 
-def _unfiltered(lines: np.ndarray, step: int) -> np.ndarray:
+def _unfilter(lines: np.ndarray, step: int) -> np.ndarray:
     """The rows without their filters; ``step`` bytes are a pixel."""
     rows = np.zeros((len(lines), lines.shape[1] - 1), np.uint8)
     above = np.zeros(rows.shape[1], np.uint8)
@@ -92,11 +92,11 @@ def encode(pixels: np.ndarray, compression: int) -> bytes:
     raw = np.ascontiguousarray(pixels.astype(pixels.dtype.newbyteorder(">"))).view(np.uint8).reshape(height, -1)
     color = {1: 0, 2: 4, 3: 2, 4: 6}[channels]
     header = struct.pack(">IIBBBBB", width, height, 8 * pixels.dtype.itemsize, color, 0, 0, 0)
-    body = zlib.compress(_filtered(raw, channels * pixels.dtype.itemsize).tobytes(), compression)
+    body = zlib.compress(_filter(raw, channels * pixels.dtype.itemsize).tobytes(), compression)
     return SIGNATURE + b"".join(_chunk(name, data) for name, data in ((b"IHDR", header), (b"IDAT", body), (b"IEND", b"")))
 
 
-def _filtered(raw: np.ndarray, step: int) -> np.ndarray:
+def _filter(raw: np.ndarray, step: int) -> np.ndarray:
     """Each row behind the filter that leaves the smallest numbers, which is what compresses best as a rule."""
     wide = raw.astype(np.int16)
     left, above = np.zeros_like(wide), np.zeros_like(wide)

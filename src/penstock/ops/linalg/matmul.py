@@ -146,6 +146,7 @@ class BatchMatMul:
 class BatchMatMulV2:
     """Products of matrices in two batches that are broadcast against each other."""
 
+    gradient_nodes = 17
     flops = _flops
 
     def shape(x, y, adj_x, adj_y):
@@ -201,7 +202,7 @@ def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False,
         raise ValueError("Only one of transpose_b and adjoint_b can be True.")
     with name_scope(name, "MatMul", [a, b]) as scope:
         a, b = to_tensor(a, None, "a"), to_tensor(b, None, "b")
-        if not (a_is_sparse or b_is_sparse) and any(t.shape.ndims is None or t.shape.ndims > 2 for t in (a, b)):
+        if not (a_is_sparse or b_is_sparse) and not (_is_matrix(a.shape.ndims) and _is_matrix(b.shape.ndims)):
             return BatchMatMulV2(conj(a) if transpose_a else a, conj(b) if transpose_b else b,
                                  adj_x=adjoint_a or transpose_a, adj_y=adjoint_b or transpose_b, name=scope)
         a, b = conj(a) if adjoint_a else a, conj(b) if adjoint_b else b
@@ -211,10 +212,15 @@ def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False,
         return MatMul(a, b, name=scope, **transposed)
 
 
+def _is_matrix(rank: int | None) -> bool:
+    """No batch of matrices, as far as is known; lower ranks are an error of MatMul's."""
+    return rank is not None and rank <= 2
+
+
 def _wants_sparse(a: Tensor, b: Tensor, hinted: bool) -> bool:
     """SparseMatMul takes what is hinted to be sparse, and the mixed products of float32 and bfloat16."""
-    types = {a.dtype.base_dtype, b.dtype.base_dtype}
-    return types <= {dt.float32, dt.bfloat16} and (hinted or len(types) == 2)
+    first, second = a.dtype.base_dtype, b.dtype.base_dtype
+    return (hinted or first is not second) and {first, second} <= {dt.float32, dt.bfloat16}
 
 
 def _sparse_matmul(a: Tensor, b: Tensor, **attributes: Any) -> Tensor:

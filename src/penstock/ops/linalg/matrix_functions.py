@@ -175,7 +175,7 @@ def norm(tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: Any = 
         kind = "matrix" if is_matrix else "vector"
         raise ValueError(f"'ord' must be a supported {kind} norm in {allowed}, got {ord}")
     with name_scope(name, "norm", [tensor]):
-        tensor = to_tensor(tensor, None, "tensor")
+        tensor = to_tensor(tensor)
         result = _matrix_norm(tensor, ord, axes) if is_matrix else _vector_norm(tensor, ord, axes)
         return result if keepdims else squeeze(result, axis=axes)
 

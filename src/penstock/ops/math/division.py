@@ -12,7 +12,7 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
-from penstock.ops.array.broadcast_gradient import reduce_both
+from penstock.ops.array.broadcast_gradient import broadcast_nodes, reduce_both
 from penstock.ops.array.cast import cast
 from penstock.ops.common import FLOATS, INDEX, broadcasting
 from penstock.ops.math.elementwise import ARITHMETIC, Mul, Neg, RealDiv, quotient_gradient
@@ -26,14 +26,15 @@ def _is_integer(x: Any) -> bool:
     return np.asarray(x).dtype.kind in "iu"
 
 
-def _check_divisor(y: Any) -> None:
-    if not np.all(y):
+def _check_divisor(x: Any, y: Any) -> None:
+    """Refuses zeros, unless nothing is divided by them."""
+    if np.size(x) and not np.all(y):
         raise invalid_argument("Integer division by zero")
 
 
 def truncated_quotient(x, y):
     """The quotient of integers, rounded towards zero as C does."""
-    _check_divisor(y)
+    _check_divisor(x, y)
     quotient = np.floor_divide(x, y)
     too_small = (np.remainder(x, y) != 0) & (np.less(x, 0) != np.less(y, 0))
     return quotient + too_small.astype(quotient.dtype)
@@ -45,7 +46,7 @@ def _quotient(x, y):
 
 def _truncated_remainder(x, y):
     if _is_integer(x):
-        _check_divisor(y)
+        _check_divisor(x, y)
     return np.fmod(x, y)
 
 
@@ -75,7 +76,7 @@ def _composition(how: str) -> Any:
         if not T.is_integer:
             b.unsupported("a division of floats is one instruction")
         divisors = y.value.known
-        if divisors is None or not divisors.all():
+        if 0 not in x.shape and (divisors is None or not divisors.all()):
             b.refuse(b.equal(y, 0))
         return b.op("_DivideIntegers", np.broadcast_shapes(x.shape, y.shape), T, x, y, T=T, how=how)
 
@@ -96,6 +97,7 @@ class _Quotient:
 class Div(_Quotient):
     """x / y; the quotient of integers is rounded towards zero."""
 
+    gradient_nodes = broadcast_nodes(5)
     neutral = {1: 1.0}
 
     def gradient(op, dy):
@@ -118,7 +120,7 @@ class FloorDiv:
 
     def kernel(x, y):
         if _is_integer(x):
-            _check_divisor(y)
+            _check_divisor(x, y)
             return np.floor_divide(x, y)
         quotient = np.divide(x, y)
         if quotient.dtype.kind == "c":
@@ -136,12 +138,13 @@ class FloorDiv:
 class FloorMod:
     """What remains of x / y rounded down: it has the sign of y."""
 
+    gradient_nodes = broadcast_nodes(3)
     elementwise = True
     shape = broadcasting("x", "y")
 
     def kernel(x, y):
         if _is_integer(x):
-            _check_divisor(y)
+            _check_divisor(x, y)
             return np.remainder(x, y)
         rest = np.fmod(x, y)
         return np.where(np.less(x, 0) == np.less(y, 0), rest, np.fmod(rest + y, y))

@@ -10,10 +10,10 @@ import numpy as np
 
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import to_tensor
-from penstock.graph.dtypes import bfloat16, string, uint16, uint32, uint64
+from penstock.graph.dtypes import bfloat16, float32, int32, string, uint16, uint32, uint64
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
-from penstock.ops.array.broadcast_gradient import reduce_both
+from penstock.ops.array.broadcast_gradient import broadcast_nodes, known_broadcast_nodes, reduce_both
 from penstock.ops.array.fill import zeros_like
 from penstock.ops.array.select import where
 from penstock.ops.common import FLOATS, INDEX, INEXACT, INTS_SIGNED, NUMERIC, broadcasting, like
@@ -36,6 +36,7 @@ def _sum(x, y, T):
 class Add:
     """x + y; strings are joined."""
 
+    gradient_nodes = known_broadcast_nodes(0)
     neutral = {0: -0.0, 1: -0.0}  # not 0.0: -0.0 + 0.0 is 0.0
     associative = "sum"
     elementwise = True
@@ -54,6 +55,7 @@ class Add:
 class AddV2:
     """x + y."""
 
+    gradient_nodes = known_broadcast_nodes(0)
     ufunc = np.add
     neutral = {0: -0.0, 1: -0.0}
     associative = "sum"
@@ -75,6 +77,7 @@ class AddV2:
 class Sub:
     """x - y."""
 
+    gradient_nodes = known_broadcast_nodes(1)
     ufunc = np.subtract
     neutral = {1: 0.0}
     elementwise = True
@@ -94,6 +97,7 @@ class Sub:
 class Mul:
     """x * y."""
 
+    gradient_nodes = known_broadcast_nodes(2, lambda op: op.outputs[0].dtype.base_dtype in (float32, int32))
     ufunc = np.multiply
     neutral = {0: 1.0, 1: 1.0}
     associative = "product"
@@ -133,6 +137,7 @@ class MulNoNan:
 class RealDiv:
     """x / y."""
 
+    gradient_nodes = broadcast_nodes(5)
     neutral = {1: 1.0}
     elementwise = True
     shape = broadcasting("x", "y")
@@ -158,6 +163,7 @@ def quotient_gradient(op, divide, dy, x, y):
 class DivNoNan:
     """x / y, and 0 where y is 0."""
 
+    gradient_nodes = broadcast_nodes(5)
     elementwise = True
     shape = broadcasting("x", "y")
 
@@ -184,6 +190,7 @@ def _choose(op, dy, chosen):
 class Maximum:
     """The larger of x and y."""
 
+    gradient_nodes = broadcast_nodes(6)
     ufunc = np.maximum
     elementwise = commutative = True
     shape = broadcasting("x", "y")
@@ -202,6 +209,7 @@ class Maximum:
 class Minimum:
     """The smaller of x and y."""
 
+    gradient_nodes = broadcast_nodes(6)
     ufunc = np.minimum
     elementwise = commutative = True
     shape = broadcasting("x", "y")
@@ -220,6 +228,7 @@ class Minimum:
 class SquaredDifference:
     """(x - y) * conj(x - y)."""
 
+    gradient_nodes = known_broadcast_nodes(5)
     elementwise = commutative = True
     shape = broadcasting("x", "y")
 
@@ -277,6 +286,7 @@ class Abs:
 class Sign:
     """-1, 0 or 1; x / abs(x) for complex numbers."""
 
+    gradient_nodes = 3
     elementwise = True
     shape = like("x")
 

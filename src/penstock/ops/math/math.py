@@ -9,6 +9,7 @@ from penstock.graph import raw_ops
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import float32, int64
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.array.cast import cast
@@ -84,6 +85,7 @@ def zero_fraction(value: Any, name: str | None = None) -> Tensor:
     with name_scope(name, "zero_fraction", [value]):
         value = to_tensor(value, None, "value")
         number = size(value, out_type=int64)
+        default_graph().imply(15)  # TensorFlow has a conditional with a count for each size of integers
         zeros = number - count_nonzero(value)
         return identity(cast(zeros, float32) / cast(number, float32), "fraction")
 

@@ -10,7 +10,7 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
-from penstock.ops.array.broadcast_gradient import reduce_both
+from penstock.ops.array.broadcast_gradient import known_broadcast_nodes, reduce_both
 from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import ones_like, zeros_like
 from penstock.ops.array.select import where
@@ -36,6 +36,7 @@ def _number(value: float, tensor: Tensor) -> Tensor:
 class Pow:
     """x to the power of y."""
 
+    gradient_nodes = known_broadcast_nodes(16, lambda op: False)
     elementwise = True
     shape = broadcasting("x", "y")
 

@@ -10,6 +10,7 @@ from penstock.errors import invalid_argument
 from penstock.graph.attrs import types
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import bfloat16, bool_, float16, int32, int64
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, unknown_shape
@@ -20,7 +21,7 @@ from penstock.ops.array.partition import dynamic_stitch
 from penstock.ops.array.permute import BroadcastTo
 from penstock.ops.array.sequences import all_axes
 from penstock.ops.array.sequences import range as range_
-from penstock.ops.array.shape_ops import Shape, Size, one_name, reshape, size
+from penstock.ops.array.shape_ops import Shape, Size, one_name, rank, reshape, size
 from penstock.ops.common import NUMERIC
 from penstock.ops.constant import constant
 from penstock.ops.math.compare import Equal
@@ -151,12 +152,32 @@ def _extreme_gradient(op, dy):
     return [Mul(RealDiv(winners, Sum(winners, axes, keep_dims=True)), dy), None]
 
 
+# --- how many nodes TensorFlow's gradients have -----------------------------------------------------------------------
+
+def _sum_nodes(op) -> int:
+    x, axes = op.inputs[0].shape, constant_value(op.inputs[1])
+    if x.ndims is None or axes is None:
+        return 16
+    axes = np.ravel(axes).tolist()
+    if axes == list(range(x.ndims)):
+        return 4
+    if not x.is_fully_defined():
+        return 16
+    return 21 if default_graph().first_time(("reduced", tuple(x.as_list()), tuple(axes))) else 4
+
+
+def _mean_nodes(op) -> int:
+    is_known = op.inputs[0].shape.is_fully_defined() and op.outputs[0].shape.is_fully_defined()
+    return _sum_nodes(op) + (2 if is_known else 11)
+
+
 # --- the ops ---------------------------------------------------------------------------------------------------------
 
 @op("Sum", "input: T, reduction_indices: Tidx -> output: T", keep_dims=False, T=NUMERIC, Tidx=AXES)
 class Sum:
     """The sum over axes."""
 
+    gradient_nodes = _sum_nodes
     axes = "reduction_indices"
     reduces = "sum"
     shape = reduced_shape
@@ -172,6 +193,7 @@ class Sum:
 class Mean:
     """The mean over axes; of integers it is rounded towards zero."""
 
+    gradient_nodes = _mean_nodes
     axes = "reduction_indices"
     reduces = "mean"
     shape = reduced_shape
@@ -204,6 +226,7 @@ class Mean:
 class Prod:
     """The product over axes."""
 
+    gradient_nodes = 49
     axes = "reduction_indices"
     reduces = "prod"
     shape = reduced_shape
@@ -220,6 +243,7 @@ class Prod:
 class Max:
     """The largest element over axes."""
 
+    gradient_nodes = 19
     axes = "reduction_indices"
     reduces = "max"
     shape = reduced_shape
@@ -234,6 +258,7 @@ class Max:
 class Min:
     """The smallest element over axes."""
 
+    gradient_nodes = 19
     axes = "reduction_indices"
     reduces = "min"
     shape = reduced_shape
@@ -325,8 +350,12 @@ def reduce_by(definition: Any, input_tensor: Any, axis: Any = None, keepdims: bo
               name: str | None = None) -> Tensor:
     """A reduction op over ``axis``, or over all axes."""
     typed = isinstance(input_tensor, Tensor) or hasattr(input_tensor, "_as_graph_element")  # then the op itself refuses a wrong type
-    x = to_tensor(input_tensor, bool_ if definition.inputs[0].dtype is bool_ and not typed else None, "input")
-    result = definition(x, all_axes(x) if axis is None else axis, keep_dims=keepdims, name=name)
+    if typed or default_graph().imperative:
+        x = to_tensor(input_tensor, bool_ if definition.inputs[0].dtype is bool_ and not typed else None, "input")
+        axes = all_axes(x) if axis is None else axis
+    else:  # what becomes a tensor is named after the op, and its rank is an operation: so in TensorFlow
+        x, axes = input_tensor, range_(0, rank(input_tensor)) if axis is None else axis
+    result = definition(x, axes, keep_dims=keepdims, name=name)
     if axis is None and not keepdims:
         result.set_shape(())
     return result

@@ -172,6 +172,7 @@ class SparseSegmentSumWithNumSegments(_NumberedSegments):
 class SparseSegmentMean(_Segments):
     """The mean of each segment of gathered rows."""
 
+    gradient_nodes = 6
     _power = combines = 1
 
     def gradient(op, dy):
@@ -192,6 +193,7 @@ class SparseSegmentMeanWithNumSegments(_NumberedSegments):
 class SparseSegmentSqrtN(_Segments):
     """The sum of each segment of gathered rows, divided by the square root of their number."""
 
+    gradient_nodes = 6
     _power = combines = 0.5
 
     def gradient(op, dy):

@@ -73,6 +73,7 @@ class Relu6:
     """min(max(features, 0), 6), elementwise."""
 
     elementwise = True
+    epilogue = "relu6"
     shape = like("features")
 
     def kernel(features):

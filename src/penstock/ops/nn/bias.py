@@ -5,7 +5,7 @@ import numpy as np
 
 from penstock.errors import invalid_argument
 from penstock.graph.attrs import one_of
-from penstock.graph.convert import convert_to_tensor
+from penstock.graph.convert import convert_to_tensor, to_tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape
@@ -111,9 +111,8 @@ def bias_add(value, bias, data_format=None, name=None):
             data_format = "NCHW" if data_format.startswith("NC") else "NHWC" if data_format.startswith("N") else None
             if data_format is None:
                 raise ValueError("data_format must be of the form `N...C` or `NC...`")
-        value = convert_to_tensor(value, name="input")
-        return BiasAdd(value, convert_to_tensor(bias, dtype=value.dtype.base_dtype, name="bias"), data_format=data_format,
-                       name=scope)
+        value = to_tensor(value, None, "input")
+        return BiasAdd(value, to_tensor(bias, value.dtype.base_dtype, "bias"), data_format=data_format, name=scope)
 
 
 def bias_add_v1(value, bias, name=None):

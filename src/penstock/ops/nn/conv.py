@@ -81,6 +81,7 @@ def _flops_filter(inputs, outputs):
 class Conv2D:
     """The convolution (in truth: cross-correlation) of images with filters."""
 
+    gradient_nodes = 3
     images = ("input", "output")
     per_axis = ("strides", "dilations", "explicit_paddings")
     flops = _flops_forward

@@ -73,6 +73,7 @@ class SoftmaxCrossEntropyWithLogits:
 class SparseSoftmaxCrossEntropyWithLogits:
     """The cross entropy with labels that are given as class numbers, and its gradient for the features."""
 
+    gradient_nodes = 4
     rows = ("features", "labels")
 
     def shape(features, labels):

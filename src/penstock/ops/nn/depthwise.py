@@ -62,8 +62,8 @@ class DepthwiseConv2dNative:
         weights = filter.reshape(*filter.shape[:2], -1)
         return layout.from_channels_last(_forward(layout.channels_last(input, data_format), weights, w), data_format)
 
-    def native(emit, input, filter, strides, padding, data_format, dilations):
-        return emit.convolve.depthwise(input, filter, strides, padding, data_format, dilations)
+    def native(emit, input, filter, strides, padding, data_format, dilations, epilogue):
+        return emit.convolve.depthwise(input, filter, strides, padding, data_format, dilations, epilogue)
 
     def gradient(op, dy):
         x, f = op.inputs

@@ -149,8 +149,7 @@ def _first_order(definition, op, dy, *more):
     """Gradients for (x, scale, offset, mean, variance)."""
     attrs = {name: op.attrs[name] for name in _REST}
     mean, variance = op.outputs[3:5] if attrs["is_training"] else op.inputs[3:5]
-    grads = definition(dy, op.inputs[0], op.inputs[1], mean, variance, *more, **attrs)
-    return [*grads[:3], None, None] if attrs["is_training"] else grads
+    return definition(dy, op.inputs[0], op.inputs[1], mean, variance, *more, **attrs)
 
 
 class _Channels:

@@ -116,11 +116,13 @@ def gather_max(x: np.ndarray, values: np.ndarray, w: Windows) -> np.ndarray:
 
 
 def average(x: np.ndarray, w: Windows) -> np.ndarray:
-    """The mean of each window, padding not counted."""
+    """The mean of each window, padding not counted; of integers, rounded towards 0."""
     seen = w.view(w.pad(x, 0), 0)
     result = np.zeros(w.output, x.dtype)
     for tap in taps(w):
         result += seen[tap]
+    if x.dtype.kind in "iu":
+        return np.sign(result) * (np.abs(result) // _counts(w, x.dtype))
     result /= _counts(w, x.dtype)
     return result
 

@@ -26,34 +26,34 @@ MODES = ("MIN_COMBINED", "MIN_FIRST", "SCALED")
 _f = np.float32
 
 
-def _type(default: Any = None) -> Any:
+def quantized_type(default: Any = None) -> Any:
     return types(*QUANTIZED) if default is None else types(*QUANTIZED, default=default)
 
 
-def _limits(dtype: DType) -> tuple[int, int]:
+def limits(dtype: DType) -> tuple[int, int]:
     info = np.iinfo(dtype.np)
     return int(info.min), int(info.max)
 
 
-def _scalar(value: Any, name: str) -> np.float32:
+def scalar(value: Any, name: str) -> np.float32:
     if np.size(value) != 1:
         raise invalid_argument(f"{name} must be a scalar, not of shape {shape_text(np.asarray(value))}")
     return _f(np.asarray(value).reshape(()))
 
 
-def _round(x: np.ndarray) -> np.ndarray:
+def rounded(x: np.ndarray) -> np.ndarray:
     """To the nearest integer; halves away from zero."""
     return np.trunc(x + np.copysign(x.dtype.type(0.5), x))
 
 
 def zero_point(low: np.float32, high: np.float32, dtype: DType) -> int:
     """The integer that stands for 0, which need not be one of the type."""
-    least = _limits(dtype)[0]
+    least = limits(dtype)[0]
     if low == high:
         return least
     steps = 2.0 ** (8 * dtype.size)
     scale = steps / ((float(high) - float(low)) * (steps / (steps - 1.0)))
-    return least - int(_round(np.float64(float(low) * scale)))
+    return least - int(rounded(np.float64(float(low) * scale)))
 
 
 def _to_float(x: np.ndarray, low: np.float32, high: np.float32, dtype: DType) -> np.ndarray:
@@ -62,21 +62,21 @@ def _to_float(x: np.ndarray, low: np.float32, high: np.float32, dtype: DType) ->
         return np.full(np.shape(x), low, _f)
     steps = 2.0 ** (8 * dtype.size)
     scale = (float(high) - float(low)) * (steps / (steps - 1.0)) / steps
-    start = float(_round(low / _f(scale)) * _f(scale))
-    return (start + (np.asarray(x, np.float64) - _limits(dtype)[0]) * scale).astype(_f)
+    start = float(rounded(low / _f(scale)) * _f(scale))
+    return (start + (np.asarray(x, np.float64) - limits(dtype)[0]) * scale).astype(_f)
 
 
-def _composed_round(b: Any, x: Any) -> Any:
-    """``_round`` while an op is taken apart for the compiler."""
+def composed_round(b: Any, x: Any) -> Any:
+    """``rounded`` while an op is taken apart for the compiler."""
     down, up = (b.op(op_type, x.shape, x.dtype, x + half, T=x.dtype) for op_type, half in (("Ceil", -0.5), ("Floor", 0.5)))
     return b.select(b.less(x, 0), down, up)
 
 
-def _composed_minimum(b: Any, x: Any, y: Any) -> Any:
+def composed_minimum(b: Any, x: Any, y: Any) -> Any:
     return b.binary("Minimum", x, y)
 
 
-def _composed_scale(b: Any, low: Any, high: Any, dtype: DType) -> tuple[Any, Any]:
+def composed_scale(b: Any, low: Any, high: Any, dtype: DType) -> tuple[Any, Any]:
     """(the lower bound, the floats from one integer to the next), in double precision."""
     steps = 2.0 ** (8 * dtype.size)
     low, high = b.cast(low, dt.float64), b.cast(high, dt.float64)
@@ -87,12 +87,12 @@ def product_range(low_a: np.float32, high_a: np.float32, low_b: np.float32, high
     """The floats that the least and the largest sum of 32 bits stand for."""
     level = _f(1)
     for low, high, dtype in ((low_a, high_a, first), (low_b, high_b, second)):
-        least, most = _limits(dtype)
+        least, most = limits(dtype)
         level = level * ((high - low) / _f(most - least))
-    return [_f(level * _f(limit)) for limit in _limits(dt.qint32)]
+    return [_f(level * _f(limit)) for limit in limits(dt.qint32)]
 
 
-def _scalars(*ranges: Tensor) -> list[TensorShape]:
+def scalar_shapes(*ranges: Tensor) -> list[TensorShape]:
     for tensor in ranges:
         tensor.shape.with_rank(0)
     return [TensorShape([]), TensorShape([])]
@@ -111,9 +111,9 @@ def _quantize_range(low: np.float32, high: np.float32) -> tuple[np.float32, np.f
 
 def _scaled_range(low: np.float32, high: np.float32, dtype: DType) -> tuple[np.float32, np.float32, np.float32]:
     """(least, largest, integers per unit) of a range around 0 that both bounds fit into."""
-    sides = [_f(limit) / bound for limit, bound in zip(_limits(dtype), (low, high)) if limit * bound > 0]
+    sides = [_f(limit) / bound for limit, bound in zip(limits(dtype), (low, high)) if limit * bound > 0]
     scale = min(sides, default=np.finfo(_f).max)
-    least, most = (_f(limit) / scale for limit in _limits(dtype))
+    least, most = (_f(limit) / scale for limit in limits(dtype))
     return least, most, scale
 
 
@@ -125,51 +125,51 @@ class QuantizeV2:
     gradient = None
 
     def shape(input, min_range, max_range):
-        return [input.shape, *_scalars(min_range, max_range)]
+        return [input.shape, *scalar_shapes(min_range, max_range)]
 
     def kernel(input, min_range, max_range, T, mode, round_mode):
         if round_mode == "HALF_TO_EVEN" and mode != "SCALED":
             raise invalid_argument(f"Round mode 'HALF_TO_EVEN' only supported for mode 'SCALED', but mode is '{mode}'.")
-        low, high = _quantize_range(_scalar(min_range, "min_range"), _scalar(max_range, "max_range"))
-        least, most = _limits(T)
+        low, high = _quantize_range(scalar(min_range, "min_range"), scalar(max_range, "max_range"))
+        least, most = limits(T)
         x = np.asarray(input, _f)
         if mode == "SCALED":
             low, high, scale = _scaled_range(low, high, T)
             result = np.clip(x, low, high) * scale
-            result = np.rint(result) if round_mode == "HALF_TO_EVEN" else _round(result)
+            result = np.rint(result) if round_mode == "HALF_TO_EVEN" else rounded(result)
         elif mode == "MIN_COMBINED":
             scale = _f(most - least) / (high - low)
             moved = (np.clip(x, low, high) - low) * scale
-            result = np.floor(moved + _f(0.5)) if not least else _round(moved - _f(-least))
+            result = np.floor(moved + _f(0.5)) if not least else rounded(moved - _f(-least))
         else:
             steps = 2.0 ** (8 * T.size)
             scale = _f(steps / ((float(high) - float(low)) * (steps / (steps - 1.0))))
-            result = _round(x * scale) - _round(low * scale) + _f(least)
+            result = rounded(x * scale) - rounded(low * scale) + _f(least)
         return np.clip(result.astype(np.float64), least, most).astype(T.np), low, high
 
     def compose(b, input, min_range, max_range, T, mode, round_mode):
         if T.size > 1 or (round_mode == "HALF_TO_EVEN" and mode != "SCALED"):
             b.unsupported("more than 8 bits, or another way of rounding")
         b.refuse(b.less(max_range, min_range))
-        least, most = _limits(T)
-        low = _composed_minimum(b, min_range, 0)
+        least, most = limits(T)
+        low = composed_minimum(b, min_range, 0)
         widest = b.maximum(b.maximum(b.maximum(min_range, min_range * -1), b.maximum(max_range, max_range * -1)), 1)
         high = b.maximum(b.maximum(max_range, 0), low + widest / 100)
         if mode == "SCALED":
             none = b.constant(np.finfo(_f).max, dt.float32)
             scale = b.select(b.less(high * -1, 0), float(most) / high, none)
-            scale = _composed_minimum(b, scale, b.select(b.less(low, 0), float(least) / low, none)) if least else scale
+            scale = composed_minimum(b, scale, b.select(b.less(low, 0), float(least) / low, none)) if least else scale
             low, high = float(least) / scale, float(most) / scale
-            scaled = _composed_minimum(b, b.maximum(input, low), high) * scale
-            result = b.op("Rint", scaled.shape, scaled.dtype, scaled, T=scaled.dtype) if round_mode == "HALF_TO_EVEN" else _composed_round(b, scaled)
+            scaled = composed_minimum(b, b.maximum(input, low), high) * scale
+            result = b.op("Rint", scaled.shape, scaled.dtype, scaled, T=scaled.dtype) if round_mode == "HALF_TO_EVEN" else composed_round(b, scaled)
         elif mode == "MIN_COMBINED":
-            moved = (_composed_minimum(b, b.maximum(input, low), high) - low) * (float(most - least) / (high - low))
-            result = _composed_round(b, moved + float(least)) if least else b.op("Floor", moved.shape, moved.dtype, moved + 0.5, T=moved.dtype)
+            moved = (composed_minimum(b, b.maximum(input, low), high) - low) * (float(most - least) / (high - low))
+            result = composed_round(b, moved + float(least)) if least else b.op("Floor", moved.shape, moved.dtype, moved + 0.5, T=moved.dtype)
         else:
-            start, level = _composed_scale(b, low, high, T)
+            start, level = composed_scale(b, low, high, T)
             scale = b.cast(1.0 / level, dt.float32)
-            result = _composed_round(b, input * scale) - _composed_round(b, b.cast(start, dt.float32) * scale) + float(least)
-        return b.cast(_composed_minimum(b, b.maximum(result, least), most), dt.as_dtype(T.np)), low, high
+            result = composed_round(b, input * scale) - composed_round(b, b.cast(start, dt.float32) * scale) + float(least)
+        return b.cast(composed_minimum(b, b.maximum(result, least), most), dt.as_dtype(T.np)), low, high
 
 
 @op("Dequantize", "input: T, min_range: float, max_range: float -> output: float", T=QUANTIZED, mode=one_of(*MODES, default="MIN_COMBINED"))
@@ -179,12 +179,12 @@ class Dequantize:
     gradient = None
 
     def shape(input, min_range, max_range):
-        _scalars(min_range, max_range)
+        scalar_shapes(min_range, max_range)
         return input.shape
 
     def kernel(input, min_range, max_range, T, mode):
-        low, high = _scalar(min_range, "min_range"), _scalar(max_range, "max_range")
-        least, most = _limits(T)
+        low, high = scalar(min_range, "min_range"), scalar(max_range, "max_range")
+        least, most = limits(T)
         x = np.asarray(input)
         if mode == "MIN_FIRST":
             return _to_float(x, low, high, T)
@@ -194,11 +194,11 @@ class Dequantize:
         return (x.astype(_f) + half) * ((high - low) / _f(most - least)) + low
 
     def compose(b, input, min_range, max_range, T, mode):
-        least, most = _limits(T)
+        least, most = limits(T)
         if mode == "MIN_FIRST":
-            _, level = _composed_scale(b, min_range, max_range, T)
+            _, level = composed_scale(b, min_range, max_range, T)
             single = b.cast(level, dt.float32)
-            start = b.cast(_composed_round(b, min_range / single) * single, dt.float64)
+            start = b.cast(composed_round(b, min_range / single) * single, dt.float64)
             result = b.cast(start + (b.cast(input, dt.float64) - float(least)) * level, dt.float32)
             return b.select(b.equal(min_range, max_range), min_range, result)
         x = b.cast(input, dt.float32)
@@ -214,7 +214,7 @@ def _factors(*given: tuple[Any, DType, Any, Any, str]) -> tuple[list[np.ndarray]
     bounds: list[np.float32] = []
     arrays = []
     for array, dtype, low, high, name in given:
-        low, high = _scalar(low, f"min_{name}"), _scalar(high, f"max_{name}")
+        low, high = scalar(low, f"min_{name}"), scalar(high, f"max_{name}")
         if low > high:
             raise invalid_argument(f"min_{name} must be no more than max_{name}: {low} and {high}")
         arrays.append((np.asarray(array).astype(np.int64) - zero_point(low, high, dtype)).astype(np.int32))
@@ -223,14 +223,14 @@ def _factors(*given: tuple[Any, DType, Any, Any, str]) -> tuple[list[np.ndarray]
 
 
 @op("QuantizedMatMul", "a: T1, b: T2, min_a: float, max_a: float, min_b: float, max_b: float -> out: Toutput, min_out: float, max_out: float",
-    T1=QUANTIZED, T2=QUANTIZED, Toutput=_type(dt.qint32), transpose_a=False, transpose_b=False, Tactivation=_type(dt.quint8))
+    T1=QUANTIZED, T2=QUANTIZED, Toutput=quantized_type(dt.qint32), transpose_a=False, transpose_b=False, Tactivation=quantized_type(dt.quint8))
 class QuantizedMatMul:
     """The product of two matrices of integers."""
 
     gradient = None
 
     def shape(a, b, min_a, max_a, min_b, max_b, transpose_a, transpose_b):
-        bounds = _scalars(min_a, max_a, min_b, max_b)
+        bounds = scalar_shapes(min_a, max_a, min_b, max_b)
         if a.shape.with_rank(2).ndims is None or b.shape.with_rank(2).ndims is None:
             return [unknown_shape(2), *bounds]
         (rows, left), (right, columns) = (x.shape.extents[::-1] if swap else x.shape.extents for x, swap in ((a, transpose_a), (b, transpose_b)))
@@ -247,7 +247,7 @@ class QuantizedMatMul:
 
 
 @op("QuantizedConv2D", "input: Tinput, filter: Tfilter, min_input: float, max_input: float, min_filter: float, max_filter: float -> "
-    "output: out_type, min_output: float, max_output: float", Tinput=QUANTIZED, Tfilter=QUANTIZED, out_type=_type(dt.qint32), strides=INTS,
+    "output: out_type, min_output: float, max_output: float", Tinput=QUANTIZED, Tfilter=QUANTIZED, out_type=quantized_type(dt.qint32), strides=INTS,
     padding=one_of("SAME", "VALID"), dilations=ints(1, 1, 1, 1))
 class QuantizedConv2D:
     """The convolution of images with filters, both of integers. The border counts as 0."""
@@ -255,7 +255,7 @@ class QuantizedConv2D:
     gradient = None
 
     def shape(input, filter, min_input, max_input, min_filter, max_filter, strides, padding, dilations):
-        bounds = _scalars(min_input, max_input, min_filter, max_filter)
+        bounds = scalar_shapes(min_input, max_input, min_filter, max_filter)
         return [conv_shape("QuantizedConv2D", 4, input, filter, strides, dilations, padding, "NHWC"), *bounds]
 
     def kernel(input, filter, min_input, max_input, min_filter, max_filter, strides, padding, dilations, Tinput, Tfilter, out_type):
@@ -284,13 +284,13 @@ class RequantizationRange:
     gradient = None
 
     def shape(input_min, input_max):
-        return _scalars(input_min, input_max)
+        return scalar_shapes(input_min, input_max)
 
     def kernel(input, input_min, input_max, Tinput):
-        low, high = _scalar(input_min, "input_min"), _scalar(input_max, "input_max")
+        low, high = scalar(input_min, "input_min"), scalar(input_max, "input_max")
         values = np.asarray(input)
-        used = [values.min(), values.max()] if values.size else [_limits(Tinput)[1], _limits(Tinput)[0]]
-        least, most = _limits(Tinput)
+        used = [values.min(), values.max()] if values.size else [limits(Tinput)[1], limits(Tinput)[0]]
+        least, most = limits(Tinput)
         level = (float(high) - float(low)) / (most - least)  # (from the lower bound as it is, not from the nearest integer)
         bounds = [_f(float(low) + (float(value) - least) * level) for value in used]
         return min(_f(0), bounds[0]), bounds[1]
@@ -298,13 +298,13 @@ class RequantizationRange:
     def compose(b, input, input_min, input_max, Tinput):
         if not np.prod(input.shape) or not input.shape:
             b.unsupported("there is nothing to look at")
-        least, most = _limits(Tinput)
+        least, most = limits(Tinput)
         low, high = b.cast(input_min, dt.float64), b.cast(input_max, dt.float64)
         level = (high - low) / float(most - least)
         axes = list(range(len(input.shape)))
         used = [b.cast(b.reshape(fold(input, axes), ()), dt.float64) for fold in (b.min, b.max)]
         bounds = [b.cast(low + (value - float(least)) * level, dt.float32) for value in used]
-        return _composed_minimum(b, bounds[0], 0), bounds[1]
+        return composed_minimum(b, bounds[0], 0), bounds[1]
 
 
 @op("Requantize", "input: Tinput, input_min: float, input_max: float, requested_output_min: float, requested_output_max: float -> "
@@ -315,11 +315,11 @@ class Requantize:
     gradient = None
 
     def shape(input, input_min, input_max, requested_output_min, requested_output_max):
-        return [input.shape, *_scalars(input_min, input_max, requested_output_min, requested_output_max)]
+        return [input.shape, *scalar_shapes(input_min, input_max, requested_output_min, requested_output_max)]
 
     def kernel(input, input_min, input_max, requested_output_min, requested_output_max, Tinput, out_type):
-        low, high = _scalar(input_min, "input_min"), _scalar(input_max, "input_max")
-        start, stop = _scalar(requested_output_min, "requested_output_min"), _scalar(requested_output_max, "requested_output_max")
+        low, high = scalar(input_min, "input_min"), scalar(input_max, "input_max")
+        start, stop = scalar(requested_output_min, "requested_output_min"), scalar(requested_output_max, "requested_output_max")
         if start > 0:
             raise invalid_argument(f"requested_output_min must be <= 0, but got {start}")
         if stop < start:
@@ -339,7 +339,7 @@ class Requantize:
         scale = b.cast((input_max - input_min) * (255.0 * one) / wide, dt.int64)
         moved = b.cast((input_min + input_max) / 2.0 * (255.0 / wide) * one, dt.int64) - b.cast(start * 255.0 * one / wide, dt.int64)
         result = b.binary("RightShift", b.cast(input, dt.int64) * scale, 32) + (moved + (1 << 15))
-        result = _composed_minimum(b, b.maximum(b.binary("RightShift", result, 16), 0), 255)
+        result = composed_minimum(b, b.maximum(b.binary("RightShift", result, 16), 0), 255)
         return b.cast(b.select(none, b.constant(0, dt.int64), result), dt.uint8), start, stop
 
 
@@ -355,31 +355,31 @@ def _fixed_point(sums: np.ndarray, low: np.float32, high: np.float32, start: np.
 
 
 @op("QuantizedRelu", "features: Tinput, min_features: float, max_features: float -> activations: out_type, min_activations: float, "
-    "max_activations: float", Tinput=QUANTIZED, out_type=_type(dt.quint8))
+    "max_activations: float", Tinput=QUANTIZED, out_type=quantized_type(dt.quint8))
 class QuantizedRelu:
     """At least the integer that stands for 0."""
 
     gradient = None
 
     def shape(features, min_features, max_features):
-        return [features.shape, *_scalars(min_features, max_features)]
+        return [features.shape, *scalar_shapes(min_features, max_features)]
 
     def kernel(features, min_features, max_features, Tinput, out_type):
-        low, high = _scalar(min_features, "min_features"), _scalar(max_features, "max_features")
+        low, high = scalar(min_features, "min_features"), scalar(max_features, "max_features")
         if Tinput is not out_type:
             raise invalid_argument(f"the type stays as it is, {Tinput.name}, and does not become {out_type.name}")
-        least, most = _limits(Tinput)
+        least, most = limits(Tinput)
         zero = np.clip(zero_point(low, high, Tinput), least, most).astype(Tinput.np)
         return np.maximum(features, zero), low, high
 
     def compose(b, features, min_features, max_features, Tinput, out_type):
         if Tinput is not out_type or Tinput.size > 1:
             b.unsupported("other types")
-        least, most = _limits(Tinput)
-        low, level = _composed_scale(b, min_features, max_features, Tinput)
-        zero = _composed_round(b, low * (1.0 / level)) * -1 + float(least)
+        least, most = limits(Tinput)
+        low, level = composed_scale(b, min_features, max_features, Tinput)
+        zero = composed_round(b, low * (1.0 / level)) * -1 + float(least)
         zero = b.select(b.equal(min_features, max_features), b.constant(least, dt.float64), zero)
-        zero = b.cast(b.cast(_composed_minimum(b, b.maximum(zero, least), most), dt.int32), dt.as_dtype(Tinput.np))
+        zero = b.cast(b.cast(composed_minimum(b, b.maximum(zero, least), most), dt.int32), dt.as_dtype(Tinput.np))
         return b.maximum(features, zero), min_features, max_features
 
 

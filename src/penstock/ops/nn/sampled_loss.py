@@ -7,6 +7,7 @@ import numpy as np
 
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.array.cast import cast
@@ -23,6 +24,9 @@ from penstock.ops.nn.candidate import compute_accidental_hits, log_uniform_candi
 from penstock.ops.nn.cross_entropy import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits_v2
 from penstock.ops.sparse.embedding import embedding_lookup
 from penstock.ops.sparse.sparse_functions import sparse_to_dense
+
+# Nodes that TensorFlow has beside ours, on whose number seeds that are not given depend: it asks for shapes at run time and sums rows by products.
+_NODES_OF_LOGITS, _NODES_OF_HITS, _NODES_OF_SUM = 31, 2, 10
 
 
 def sampled_logits(weights: Any, biases: Any, labels: Any, inputs: Any, num_sampled: int, num_classes: int, num_true: int,
@@ -41,8 +45,10 @@ def sampled_logits(weights: Any, biases: Any, labels: Any, inputs: Any, num_samp
         true_b, sampled_b = _split_rows(embedding_lookup(biases, ids, partition_strategy=partition_strategy), flat)
         true_logits = _true_logits(inputs, true_w, num_true) + reshape(true_b, [-1, num_true])
         of_sampled = matmul(inputs, sampled_w, transpose_b=True) + sampled_b
+        default_graph().imply(_NODES_OF_LOGITS)
         if remove_accidental_hits:
             of_sampled = of_sampled + _accidental(labels, sampled, num_true, of_sampled)
+            default_graph().imply(_NODES_OF_HITS)
         if subtract_log_q:
             true_logits = true_logits - cast(log(true_count), true_logits.dtype.base_dtype)
             of_sampled = of_sampled - cast(log(sampled_count), of_sampled.dtype.base_dtype)
@@ -84,6 +90,7 @@ def nce_loss(weights: Any, biases: Any, labels: Any, inputs: Any, num_sampled: i
     """``tf.nn.nce_loss``: noise-contrastive estimation; a logistic loss of true against sampled classes, one per example."""
     logits, targets = sampled_logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
                                      remove_accidental_hits, partition_strategy, name)
+    default_graph().imply(_NODES_OF_SUM)
     return reduce_sum(sigmoid_cross_entropy_with_logits(labels=targets, logits=logits, name="sampled_losses"), 1)
 
 

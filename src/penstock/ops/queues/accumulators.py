@@ -11,7 +11,7 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.ops.common import NUMERIC, fixed, nothing
-from penstock.ops.queues.handles import SHARING, made, plain, two_forms
+from penstock.ops.queues.handles import SHARING, find_or_create, plain, two_forms
 from penstock.state import accumulators
 
 _FORM = "Resource{}"
@@ -19,7 +19,7 @@ _CREATION: dict[str, Any] = {"dtype": NUMERIC, "shape": SHAPE, **SHARING, "reduc
 
 
 def _accumulator(ctx: Any, make: Any, dtype: Any, shape: TensorShape, container: str, shared_name: str, reduction: str) -> Any:
-    accumulator = made(ctx, make.kind, container, shared_name, lambda name: make(name, dtype, shape, reduction))
+    accumulator = find_or_create(ctx, make.kind, container, shared_name, lambda name: make(name, dtype, shape, reduction))
     accumulator.check_request(dtype, shape)
     return accumulator
 

@@ -13,7 +13,7 @@ from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, as_shape, unknown_shape
 from penstock.graph.static import constant_value
 from penstock.ops.common import fixed, nothing
-from penstock.ops.queues.handles import made, plain
+from penstock.ops.queues.handles import find_or_create, plain
 from penstock.ops.queues.queue import CREATION, no_timeout
 from penstock.state import barriers
 
@@ -29,7 +29,7 @@ class BarrierOp:
     gradient = None
 
     def kernel(ctx, component_types, shapes, container, shared_name):
-        barrier = made(ctx, "Barrier", container, shared_name, lambda name: barriers.Barrier(name, component_types, shapes))
+        barrier = find_or_create(ctx, "Barrier", container, shared_name, lambda name: barriers.Barrier(name, component_types, shapes))
         barrier.check_same(component_types, shapes)
         return barrier
 

@@ -23,14 +23,17 @@ def two_forms(op_type: str, signature: str, body: type, new_form: str = "{}V2", 
             op(new_form.format(op_type), signature.replace("HANDLE", "resource"), **declared)(body))
 
 
-def made(ctx: Any, kind: str, container: str, shared_name: str, factory: Callable[[str], Any], by_node: bool = False) -> Any:
+def find_or_create(ctx: Any, kind: str, container: str, shared_name: str, factory: Callable[[str], Any], by_node: bool = False) -> Any:
     """The resource that a creating node stands for: made once per task by ``factory(name)``, then found again.
 
     Without a shared name (which is the node's own, if it is shared ``by_node``) it belongs to its node and goes with the session; its own name, which
     messages show, then has a number, as in TensorFlow: ``_0_fifo_queue``.
     """
     shared = shared_name or (ctx.op.name if by_node else "")
-    return ctx.kept(shared).lookup_or_create(container, shared or ctx.op.name, kind, lambda: factory(shared or f"_{next(_numbers)}_{ctx.op.name}"))
+    def create() -> Any:
+        return factory(shared or f"_{next(_numbers)}_{ctx.op.name}")
+
+    return ctx.resources_for(shared).lookup_or_create(container, shared or ctx.op.name, kind, create)
 
 
 def plain(handle: Any) -> Any:

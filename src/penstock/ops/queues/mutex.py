@@ -4,7 +4,7 @@ from __future__ import annotations
 from penstock.errors import invalid_argument
 from penstock.graph.opdef import op
 from penstock.ops.common import fixed, nothing
-from penstock.ops.queues.handles import SHARING, made, plain
+from penstock.ops.queues.handles import SHARING, find_or_create, plain
 from penstock.state import mutexes
 
 
@@ -17,7 +17,7 @@ class MutexV2:
     gradient = None
 
     def kernel(ctx, container, shared_name):
-        return made(ctx, "Mutex", container, shared_name, mutexes.Mutex, by_node=True)
+        return find_or_create(ctx, "Mutex", container, shared_name, mutexes.Mutex, by_node=True)
 
 
 @op("MutexLock", "mutex: resource -> mutex_lock: variant")

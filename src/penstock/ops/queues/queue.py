@@ -13,7 +13,7 @@ from penstock.graph.node import Tensor
 from penstock.graph.shape import TensorShape, scalar, unknown_shape
 from penstock.graph.static import constant_value
 from penstock.ops.common import fixed, nothing
-from penstock.ops.queues.handles import SHARING, made, plain, two_forms
+from penstock.ops.queues.handles import SHARING, find_or_create, plain, two_forms
 from penstock.ops.random.philox import Philox
 from penstock.state import queue_kinds, queues
 
@@ -28,7 +28,7 @@ def queue_of(ctx: Any, make: Callable[..., Any], component_types: Any, shapes: A
     """The queue that a creating node stands for; InvalidArgumentError if it is there already but differs from what the node asks for."""
     if shapes and len(shapes) != len(component_types):
         raise invalid_argument(f"Different number of component types ({len(component_types)}) vs. shapes ({len(shapes)}).")
-    queue = made(ctx, make.kind, container, shared_name, lambda name: make(name, component_types, shapes, capacity, *more))
+    queue = find_or_create(ctx, make.kind, container, shared_name, lambda name: make(name, component_types, shapes, capacity, *more))
     queue.check_request(component_types, shapes, capacity)
     return queue
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
+from penstock.graph import dtypes
 from penstock.graph.node import Operation, Tensor
+from penstock.graph.opdef import REGISTRY, OpDef
 from penstock.ops.queues import readers as ops
 from penstock.platform.tf_record import TFRecordOptions
 
@@ -28,37 +30,42 @@ class ReaderBase:
         """True if the reader's state can be saved."""
         return self._supports_serialize
 
+    def _op(self, op_type: str) -> OpDef:
+        """The form of a reader operation that takes this reader: a resource, or a string reference as the oldest ones have it."""
+        definition: OpDef = REGISTRY[f"{op_type}V2" if self._reader_ref.dtype is dtypes.resource else op_type]
+        return definition
+
+    def _queue(self, queue: Any) -> Tensor:
+        handle = queue if isinstance(queue, Tensor) else queue.queue_ref
+        return handle if self._reader_ref.dtype is dtypes.resource or handle.dtype is not dtypes.resource else ops.FakeQueue(handle)
+
     def read(self, queue: Any, name: str | None = None) -> Any:
         """(key, value) of the next record; waits at ``queue`` (a queue or its handle) for the name of the next file when it needs one."""
-        return _Read(*ops.ReaderReadV2(self._reader_ref, _handle(queue), name=name))
+        return _Read(*self._op("ReaderRead")(self._reader_ref, self._queue(queue), name=name))
 
     def read_up_to(self, queue: Any, num_records: Any, name: str | None = None) -> Any:
         """(keys, values) of up to ``num_records`` records; fewer at the end of a file."""
-        return _ReadUpTo(*ops.ReaderReadUpToV2(self._reader_ref, _handle(queue), num_records, name=name))
+        return _ReadUpTo(*self._op("ReaderReadUpTo")(self._reader_ref, self._queue(queue), num_records, name=name))
 
     def num_records_produced(self, name: str | None = None) -> Tensor:
         """How many records the reader has produced."""
-        return ops.ReaderNumRecordsProducedV2(self._reader_ref, name=name)
+        return self._op("ReaderNumRecordsProduced")(self._reader_ref, name=name)
 
     def num_work_units_completed(self, name: str | None = None) -> Tensor:
         """How many files the reader has read to the end."""
-        return ops.ReaderNumWorkUnitsCompletedV2(self._reader_ref, name=name)
+        return self._op("ReaderNumWorkUnitsCompleted")(self._reader_ref, name=name)
 
     def serialize_state(self, name: str | None = None) -> Tensor:
         """The state of the reader as a string."""
-        return ops.ReaderSerializeStateV2(self._reader_ref, name=name)
+        return self._op("ReaderSerializeState")(self._reader_ref, name=name)
 
     def restore_state(self, state: Any, name: str | None = None) -> Operation:
         """An operation that puts the reader into a saved state."""
-        return ops.ReaderRestoreStateV2(self._reader_ref, state, name=name)
+        return self._op("ReaderRestoreState")(self._reader_ref, state, name=name)
 
     def reset(self, name: str | None = None) -> Operation:
         """An operation that puts the reader back to its beginning."""
-        return ops.ReaderResetV2(self._reader_ref, name=name)
-
-
-def _handle(queue: Any) -> Tensor:
-    return queue if isinstance(queue, Tensor) else queue.queue_ref
+        return self._op("ReaderReset")(self._reader_ref, name=name)
 
 
 class WholeFileReader(ReaderBase):
@@ -87,6 +94,13 @@ class TFRecordReader(ReaderBase):
 
     def __init__(self, name: str | None = None, options: Any = None) -> None:
         super().__init__(ops.TFRecordReaderV2(compression_type=TFRecordOptions.get_compression_type_string(options), name=name))
+
+
+class LMDBReader(ReaderBase):
+    """``tf.LMDBReader``: the entries of an LMDB database, a file or a folder, in the order of their keys."""
+
+    def __init__(self, name: str | None = None, options: Any = None) -> None:
+        super().__init__(ops.LMDBReader(name=name))
 
 
 class FixedLengthRecordReader(ReaderBase):

@@ -10,9 +10,10 @@ from penstock.graph import dtypes as dt
 from penstock.graph.attrs import INT
 from penstock.graph.opdef import op
 from penstock.ops.common import fixed, nothing, strings
-from penstock.ops.queues.handles import SHARING, made, plain, two_forms
+from penstock.ops.queues.handles import SHARING, find_or_create, plain, two_forms
 from penstock.ops.text.files import text
 from penstock.state import readers
+from penstock.state.queues import Queue
 
 _READER = "-> reader_handle: HANDLE"
 
@@ -32,28 +33,28 @@ class _IdentityReader(_Creating):
     touches = ""
 
     def kernel(ctx, container, shared_name):
-        return made(ctx, "Reader", container, shared_name, readers.IdentityReader)
+        return find_or_create(ctx, "Reader", container, shared_name, readers.IdentityReader)
 
 
 class _WholeFileReader(_Creating):
     """A reader whose records are whole files."""
 
     def kernel(ctx, container, shared_name):
-        return made(ctx, "Reader", container, shared_name, readers.WholeFileReader)
+        return find_or_create(ctx, "Reader", container, shared_name, readers.WholeFileReader)
 
 
 class _TextLineReader(_Creating):
     """A reader whose records are the lines of text files."""
 
     def kernel(ctx, container, shared_name, skip_header_lines):
-        return made(ctx, "Reader", container, shared_name, lambda name: readers.TextLineReader(name, skip_header_lines))
+        return find_or_create(ctx, "Reader", container, shared_name, lambda name: readers.TextLineReader(name, skip_header_lines))
 
 
 class _TFRecordReader(_Creating):
     """A reader of TFRecord files."""
 
     def kernel(ctx, container, shared_name, compression_type):
-        return made(ctx, "Reader", container, shared_name, lambda name: readers.TFRecordReader(name, compression_type))
+        return find_or_create(ctx, "Reader", container, shared_name, lambda name: readers.TFRecordReader(name, compression_type))
 
 
 _, IdentityReaderV2 = two_forms("IdentityReader", _READER, _IdentityReader, **SHARING)
@@ -62,12 +63,20 @@ _, TextLineReaderV2 = two_forms("TextLineReader", _READER, _TextLineReader, skip
 _, TFRecordReaderV2 = two_forms("TFRecordReader", _READER, _TFRecordReader, **SHARING, compression_type="")
 
 
+@op("LMDBReader", "-> reader_handle: Ref(string)", **SHARING)
+class LMDBReader(_Creating):
+    """A reader of LMDB databases; TensorFlow has only this form of it."""
+
+    def kernel(ctx, container, shared_name):
+        return find_or_create(ctx, "Reader", container, shared_name, readers.LMDBReader)
+
+
 def _fixed_length(ctx: Any, sharing: tuple[str, str], sizes: tuple[int, int, int, int], encoding: str) -> Any:
     header, record, footer, hop = sizes
     for what, size, least in (("header_bytes", header, 0), ("record_bytes", record, 1), ("footer_bytes", footer, 0), ("hop_bytes", hop, 0)):
         if size < least:
             raise invalid_argument(f"{what} must be >= {least} but got {size}")
-    return made(ctx, "Reader", *sharing, lambda name: readers.FixedLengthRecordReader(name, header, record, footer, hop, encoding))
+    return find_or_create(ctx, "Reader", *sharing, lambda name: readers.FixedLengthRecordReader(name, header, record, footer, hop, encoding))
 
 
 _SIZES = {"header_bytes": 0, "record_bytes": INT, "footer_bytes": 0, "hop_bytes": 0}
@@ -89,9 +98,29 @@ class FixedLengthRecordReaderV2(_Creating):
         return _fixed_length(ctx, (container, shared_name), (header_bytes, record_bytes, footer_bytes, hop_bytes), encoding)
 
 
+@op("FakeQueue", "resource: resource -> handle: Ref(string)")
+class FakeQueue:
+    """A queue, for operations that take a string reference: the way to it for readers that have no newer form."""
+
+    stateful = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(resource):
+        return _queue(resource)
+
+
+def _queue(handle: Any) -> Any:
+    """The queue of a handle; InvalidArgumentError if it is that of something else."""
+    queue = plain(handle)
+    if not isinstance(queue, Queue):
+        raise invalid_argument(f"a reader needs a queue, not a {type(queue).__name__}")
+    return queue
+
+
 def _file_names(queue: Any) -> Any:
     """The queue; InvalidArgumentError if its elements are not single strings."""
-    queue = plain(queue)
+    queue = _queue(queue)
     if list(queue.dtypes) != [dt.string]:
         raise invalid_argument(f"a reader needs a queue of strings, but {queue.kind} '{queue.name}' holds {[d.name for d in queue.dtypes]}")
     return queue

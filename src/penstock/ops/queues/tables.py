@@ -12,7 +12,7 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, scalar, unknown_shape
 from penstock.ops.common import fixed, itemwise, nothing
-from penstock.ops.queues.handles import SHARING, made, plain, two_forms
+from penstock.ops.queues.handles import SHARING, find_or_create, plain, two_forms
 from penstock.ops.text.files import text
 from penstock.state import table_files, tables
 
@@ -36,7 +36,7 @@ class _HashTable:
     gradient = None
 
     def kernel(ctx, container, shared_name, use_node_name_sharing, key_dtype, value_dtype):
-        table = made(ctx, _KIND, container, shared_name, lambda name: tables.StaticTable(name, key_dtype, value_dtype),
+        table = find_or_create(ctx, _KIND, container, shared_name, lambda name: tables.StaticTable(name, key_dtype, value_dtype),
                      use_node_name_sharing)
         return _check_types(table, key_dtype, value_dtype)
 
@@ -49,7 +49,8 @@ class _MutableHashTable:
     gradient = None
 
     def kernel(ctx, container, shared_name, use_node_name_sharing, key_dtype, value_dtype):
-        table = made(ctx, _KIND, container, shared_name, lambda name: tables.LookupTable(name, key_dtype, value_dtype), use_node_name_sharing)
+        table = find_or_create(ctx, _KIND, container, shared_name, lambda name: tables.LookupTable(name, key_dtype, value_dtype),
+                               use_node_name_sharing)
         return _check_types(table, key_dtype, value_dtype)
 
 
@@ -63,8 +64,8 @@ class _MutableHashTableOfTensors:
     def kernel(ctx, container, shared_name, use_node_name_sharing, key_dtype, value_dtype, value_shape):
         if value_shape.ndims != 1:
             raise invalid_argument(f"Default value must be a vector, got shape {value_shape}")
-        table = made(ctx, _KIND, container, shared_name, lambda name: tables.LookupTable(name, key_dtype, value_dtype, value_shape.extents),
-                     use_node_name_sharing)
+        table = find_or_create(ctx, _KIND, container, shared_name, lambda name: tables.LookupTable(name, key_dtype, value_dtype, value_shape.extents),
+                               use_node_name_sharing)
         return _check_types(table, key_dtype, value_dtype)
 
 
@@ -80,7 +81,8 @@ def _dense(ctx: Any, sharing: tuple[str, str, bool], dtypes: tuple[DType, DType]
     if buckets < 4 or buckets & (buckets - 1):
         raise invalid_argument(f"Number of buckets must be at least 4 and a power of 2, got: {buckets}")
     container, shared_name, by_node = sharing
-    table = made(ctx, _KIND, container, shared_name, lambda name: tables.DenseTable(name, *dtypes, value_shape.extents or (), *reserved), by_node)
+    table = find_or_create(ctx, _KIND, container, shared_name, lambda name: tables.DenseTable(name, *dtypes, value_shape.extents or (), *reserved),
+                           by_node)
     return _check_types(table, *dtypes)
 
 

@@ -155,13 +155,13 @@ def _real_back(inverse: str, count: int) -> Callable[..., Any]:
     """The gradient of a transform of real numbers: the half spectrum, without what mirrors it, transformed back."""
     def gradient(op, dy):
         input, lengths = op.inputs
-        whole = lookup(inverse)(_resized(dy, lengths, count)) * cast(reduce_prod(lengths), complex64)
-        return _resized(real(whole), shape(input)[-count:], count), None
+        whole = lookup(inverse)(_resize(dy, lengths, count)) * cast(reduce_prod(lengths), complex64)
+        return _resize(real(whole), shape(input)[-count:], count), None
 
     return gradient
 
 
-def _resized(tensor: Tensor, lengths: Any, count: int) -> Tensor:
+def _resize(tensor: Tensor, lengths: Any, count: int) -> Tensor:
     """The tensor with zeros behind its last ``count`` axes, so that their extents are ``lengths``."""
     behind = maximum(0, lengths - shape(tensor)[-count:])
     outer = zeros_like(shape(tensor)[:-count])
@@ -191,7 +191,7 @@ def _real_forward(forward: str, count: int) -> Callable[..., Any]:
         half = lengths[-1] // 2 + 1
         weights = concat([[1.0], 2.0 * ones([half - 2 + is_odd]), ones([1 - is_odd])], 0)
         spectrum = lookup(forward)(dy, lengths) * cast(weights / cast(reduce_prod(lengths), float32), complex64)
-        return _resized(spectrum, shape(input)[-count:], count), None
+        return _resize(spectrum, shape(input)[-count:], count), None
 
     return gradient
 

@@ -114,13 +114,13 @@ def frame(signal: Any, frame_length: Any, frame_step: Any, pad_end: bool = False
             samples = shape(signal)[axis]
         else:
             count = maximum(0, 1 + (samples - frame_length) // frame_step)
-        frames = _gathered(signal, frame_length, frame_step, samples, count, outer, inner, axis)
+        frames = _gather(signal, frame_length, frame_step, samples, count, outer, inner, axis)
         if static:
             frames.set_shape(static)
         return frames
 
 
-def _gathered(signal: Tensor, length: Tensor, step: Tensor, samples: Tensor, count: Tensor, outer: Tensor, inner: Tensor, axis: Tensor) -> Tensor:
+def _gather(signal: Tensor, length: Tensor, step: Tensor, samples: Tensor, count: Tensor, outer: Tensor, inner: Tensor, axis: Tensor) -> Tensor:
     piece = _gcd(length, step)
     per_frame, per_step, pieces = length // piece, step // piece, samples // piece
     whole = concat([outer, [pieces * piece], inner], 0)
@@ -144,10 +144,10 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
         step = constant_value(frame_step)
         if step is not None and signal.shape.ndims is not None and step == signal.shape.as_list()[-1]:
             return reshape(signal, concat([outer, [total]], 0), name="fast_path")
-        return _summed(signal, frame_step, outer, frames, length)[..., :total]
+        return _overlap_sum(signal, frame_step, outer, frames, length)[..., :total]
 
 
-def _summed(signal: Tensor, step: Tensor, outer: Tensor, frames: Tensor, length: Tensor) -> Tensor:
+def _overlap_sum(signal: Tensor, step: Tensor, outer: Tensor, frames: Tensor, length: Tensor) -> Tensor:
     """Frames in segments as long as a step; the n-th segments of all frames form a row, which is moved by n segments; rows are added up."""
     segments = -(-length // step)
     outer_rank = size(outer)

@@ -37,7 +37,7 @@ def _of_real(definition: OpDef, count: int, name: str, dtype: Any, inverse: bool
             input_tensor = to_tensor(input_tensor, dtype)
             input_tensor.shape.with_rank_at_least(count)
             lengths = _lengths(input_tensor, count, inverse) if fft_length is None else to_tensor(fft_length, int32)
-            return definition(_padded(input_tensor, count, lengths, inverse), lengths, name=scope)
+            return definition(_pad(input_tensor, count, lengths, inverse), lengths, name=scope)
 
     public = name
     transform.__name__ = transform.__qualname__ = public
@@ -60,7 +60,7 @@ def _lengths(tensor: Tensor, count: int, inverse: bool) -> Tensor:
     return stack(parts)
 
 
-def _padded(tensor: Tensor, count: int, lengths: Tensor, inverse: bool) -> Tensor:
+def _pad(tensor: Tensor, count: int, lengths: Tensor, inverse: bool) -> Tensor:
     """The input with zeros behind it, if it is too short."""
     if tensor.shape.ndims is not None and 0 in tensor.shape.as_list():
         return tensor
@@ -89,16 +89,16 @@ rfft3d, irfft3d = _of_real(RFFT3D, 3, "rfft3d", float32, False), _of_real(IRFFT3
 def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
     """``tf.signal.fftshift``: moves the frequency 0 to the middle."""
     with name_scope(name, "fftshift") as scope:
-        return _shifted(to_tensor(x), axes, 1, scope)
+        return _shift(to_tensor(x), axes, 1, scope)
 
 
 def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
     """``tf.signal.ifftshift``: moves it back."""
     with name_scope(name, "ifftshift") as scope:
-        return _shifted(to_tensor(x), axes, -1, scope)
+        return _shift(to_tensor(x), axes, -1, scope)
 
 
-def _shifted(x: Tensor, axes: Any, sign: int, name: str) -> Tensor:
+def _shift(x: Tensor, axes: Any, sign: int, name: str) -> Tensor:
     extents = x.shape.as_list()
     if isinstance(axes, int):
         return roll(x, sign * (extents[axes] // 2), axes, name)

@@ -189,10 +189,11 @@ def safe_embedding_lookup_sparse(embedding_weights: Any, sparse_ids: SparseTenso
                 raise ValueError(f"Tensor conversion requested dtype {sparse_weights.dtype.name} for Tensor with dtype {given.name}: {part!r}")
     with name_scope(name, "embedding_lookup", [*parts, sparse_ids.indices]) as scope:
         original_shape = sparse_ids.dense_shape
-        rank = sparse_ids.dense_shape.shape.as_list()[0]
+        known = (sparse_ids.dense_shape.shape.extents or (None,))[0]
+        rank = size(original_shape) if known is None else known
         rows = reduce_prod(slice_(original_shape, [0], [rank - 1]))
         flat_shape = stack([rows, gather(original_shape, rank - 1)])
-        source = parts_of(sparse_ids) if rank == 2 and sparse_weights is None else None
+        source = parts_of(sparse_ids) if known == 2 and sparse_weights is None else None
         sparse_ids = sparse_reshape(sparse_ids, flat_shape)
         if sparse_weights is not None:
             sparse_weights = SparseTensor(sparse_ids.indices, sparse_weights.values, sparse_ids.dense_shape)
@@ -208,8 +209,9 @@ def safe_embedding_lookup_sparse(embedding_weights: Any, sparse_ids: SparseTenso
             mask = tile(reshape(empty, [-1, 1]), stack([1, shape_op(result)[1]]))
             result = where(mask, zeros_like(result), result, name=scope)
         outer = slice_(cast(original_shape, dt.int32), [0], [rank - 1])
-        final = reshape(result, concat([outer, shape_op(result)[1:]], 0))
-        final.set_shape(constant_value_as_shape(original_shape)[:rank - 1].concatenate(result.shape[1:]))
+        final = reshape(result, concat([outer, slice_(shape_op(result), [1], [-1])], 0))
+        if known is not None:
+            final.set_shape(constant_value_as_shape(original_shape)[:known - 1].concatenate(result.shape[1:]))
         note_lookup(sparse_ids, result=final)
         return final
 

@@ -49,7 +49,7 @@ class LookupIds:
         order = np.argsort(lines, kind="stable")
         ids = np.concatenate([values, np.full(int(empty.sum()), default)])[order]
         room, counts = room_for(len(ids), rows), np.bincount(lines, minlength=rows).astype(np.int32)
-        return _padded(ids, room), _padded(lines[order].astype(np.int32), room), counts, empty
+        return _pad(ids, room), _pad(lines[order].astype(np.int32), room), counts, empty
 
     gradient = None
 
@@ -61,7 +61,7 @@ def _check_rows(lines: np.ndarray, rows: int) -> None:
         raise invalid_argument(f"indices({entry}, 0) is invalid: {lines[entry]} >= {rows}")
 
 
-def _padded(values: np.ndarray, room: int) -> np.ndarray:
+def _pad(values: np.ndarray, room: int) -> np.ndarray:
     return np.concatenate([values, np.full(room - len(values), _PADDING, values.dtype)]) if room > len(values) else values
 
 
@@ -129,11 +129,11 @@ class SumDuplicates:
             kept, used = values, indices
             if used.min(initial=0) < 0:
                 raise invalid_argument(f"indices[{int(np.argmax(used < 0))}] = {used[used < 0][0]} is negative")
-        found, first, which = np.unique(used, return_index=True, return_inverse=True)
+        distinct, first, which = np.unique(used, return_index=True, return_inverse=True)
         order = np.argsort(first, kind="stable")
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
-        return merge_rows(np.add, kept, place[which.reshape(-1)], len(indices), 0), _padded(found[order], len(indices))
+        return merge_rows(np.add, kept, place[which.reshape(-1)], len(indices), 0), _pad(distinct[order], len(indices))
 
     def native(emit, values, indices, padded):
         return emit.lookup.sums(values, indices, padded)

@@ -94,7 +94,8 @@ class SparseReorder:
 
     def kernel(input_indices, input_values, input_shape):
         check_parts(input_indices, input_values, input_shape)
-        order = np.argsort(positions(input_indices, input_shape), kind="stable")
+        inside = ((input_indices >= 0) & (input_indices < input_shape)).all()  # others are left to who uses them, as in TensorFlow
+        order = np.argsort(positions(input_indices, input_shape), kind="stable") if inside else np.lexsort(input_indices.T[::-1])
         return input_indices[order], input_values[order]
 
     def gradient(op, dindices, dvalues):

@@ -21,7 +21,7 @@ def _divide(a: Any, b: Any, out: np.ndarray) -> None:
     if out.dtype.kind not in "iu":
         np.divide(a, b, out=out)
         return
-    if not np.all(b):
+    if out.size and not np.all(b):
         raise invalid_argument("Integer division by zero")
     quotient = np.floor_divide(a, b)
     np.copyto(out, quotient + ((quotient < 0) & (quotient * b != a)), casting="unsafe")

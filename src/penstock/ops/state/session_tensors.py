@@ -30,7 +30,7 @@ def _find_kept(ctx: Any, handle: str) -> _Kept:
     def missing() -> _Kept:
         raise invalid_argument(f"The tensor with handle '{handle}' is not in the session store.")
 
-    kept: _Kept = ctx.kept(shared=False).lookup_or_create("", handle, _KIND, missing)
+    kept: _Kept = ctx.resources_for(shared=False).lookup_or_create("", handle, _KIND, missing)
     return kept
 
 
@@ -44,7 +44,7 @@ class GetSessionHandle:
 
     def kernel(value, ctx):
         handle = f"{ctx.node.name};{next(_numbers)};{ctx.device}"
-        ctx.kept(shared=False).lookup_or_create("", handle, _KIND, lambda: _Kept(value))
+        ctx.resources_for(shared=False).lookup_or_create("", handle, _KIND, lambda: _Kept(value))
         return np.array(handle.encode(), object)
 
 
@@ -75,5 +75,5 @@ class DeleteSessionTensor:
     gradient = None
 
     def kernel(handle, ctx):
-        ctx.kept(shared=False).remove(_find_kept(ctx, _text(handle)))
+        ctx.resources_for(shared=False).remove(_find_kept(ctx, _text(handle)))
         return ()

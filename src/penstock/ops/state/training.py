@@ -231,7 +231,7 @@ class _RuleUpdate:
         if _padded:
             there = arguments["indices"] >= 0
             grad, arguments["indices"] = grad[there], arguments["indices"][there]
-        apply = _bound(_rule, len(_state), arguments)
+        apply = _bind_rule(_rule, len(_state), arguments)
         locked = sorted(refs, key=id)  # several locks are always taken in this order
         for ref in locked:
             ref.lock.acquire()
@@ -273,7 +273,7 @@ class _SparseUpdate(_RuleUpdate):
         return None if _resource else arguments[_state[0]]
 
 
-def _bound(rule: Rule, slots: int, arguments: dict[str, Any]) -> Rule:
+def _bind_rule(rule: Rule, slots: int, arguments: dict[str, Any]) -> Rule:
     """The rule as a function of the arrays alone: the variable, its slots, the gradient."""
     gradient = _gradient_of(rule)
     others = {name: arguments[name] for name in parameters_of(rule)[slots:] if name != gradient}

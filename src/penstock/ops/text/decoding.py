@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from google.protobuf import json_format
 from google.protobuf.message import DecodeError
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
 
@@ -13,10 +14,11 @@ from penstock.codec.csv import fields_of
 from penstock.errors import KernelError, invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import TYPE, ints, type_list
+from penstock.graph.example_proto import Example
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.tensor_proto import array_to_proto, proto_to_array
-from penstock.ops.common import at_most, fixed, strings, unknown
+from penstock.ops.common import at_most, fixed, like, strings, unknown
 from penstock.ops.public import function
 from penstock.ops.text.files import text
 
@@ -53,6 +55,31 @@ class DecodeRaw:
                                    f"{type_name(out_type)}")
         stored = out_type.np.newbyteorder("<" if little_endian else ">")
         return np.frombuffer(b"".join(flat), stored).astype(out_type.np).reshape(*rows.shape, length // out_type.size)
+
+
+@op("DecodeJSONExample", "json_examples: string -> binary_examples: string")
+class DecodeJSONExample:
+    """Examples that are written as JSON, serialized."""
+
+    gradient = None
+    shape = like("json_examples")
+
+    def kernel(json_examples):
+        rows = np.asarray(json_examples, object)
+        return strings(_serialized_example(item) for item in rows.reshape(-1)).reshape(rows.shape)
+
+
+def _serialized_example(item: Any) -> bytes:
+    try:
+        return json_format.Parse(text(item), Example()).SerializeToString(deterministic=True)
+    except (json_format.ParseError, UnicodeDecodeError) as error:
+        raise invalid_argument(f"Error while parsing JSON: {error}", hint="JSON is what google.protobuf.json_format makes of a tf.train.Example: "
+                               '{"features": {"feature": {"x": {"int64List": {"value": [1]}}}}}') from None
+
+
+def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
+    """``tf.decode_json_example``: examples that are written as JSON, serialized as ``tf.parse_example`` takes them."""
+    return DecodeJSONExample(json_examples, name=name)
 
 
 def decode_raw(input_bytes: Any = None, out_type: Any = None, little_endian: bool = True, name: str | None = None, bytes: Any = None) -> Tensor:

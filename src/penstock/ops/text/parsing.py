@@ -14,7 +14,8 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, as_shape
 from penstock.ops.array.shape_ops import reshape
 from penstock.ops.sparse.sparse_functions import sparse_merge
-from penstock.ops.text.parse_example import ParseExample, ParseSingleExample, ParseSingleSequenceExample
+from penstock.ops.text.parse_example import ParseExample, ParseSingleExample
+from penstock.ops.text.parse_sequence import ParseSequenceExample, ParseSingleSequenceExample
 
 VarLenFeature = namedtuple("VarLenFeature", ["dtype"])
 VarLenFeature.__doc__ = "``tf.VarLenFeature``: a feature with any number of values; it becomes a SparseTensor."
@@ -149,3 +150,27 @@ def parse_single_sequence_example(serialized: Any, context_features: Any = None,
             feature_list_dense_types=[entry[0] for entry in lists.dense.values()],
             feature_list_dense_shapes=[entry[1][1:] for entry in lists.dense.values()])
     return context.result(outputs[:4]), lists.result(outputs[4:])
+
+
+def parse_sequence_example(serialized: Any, context_features: Any = None, sequence_features: Any = None, example_names: Any = None,
+                           name: str | None = None) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """``tf.io.parse_sequence_example``: the context features and the feature lists of a batch of serialized SequenceExamples, and how long
+    each list is that became a dense tensor."""
+    if not context_features and not sequence_features:
+        raise ValueError("Missing features.")
+    context = _Plan(context_features, (VarLenFeature, FixedLenFeature))
+    lists = _Plan(sequence_features, (VarLenFeature, FixedLenSequenceFeature))
+    for key, (_, _, default) in lists.dense.items():
+        if default is not None:
+            raise ValueError(f"A default_value is not possible for the feature list '{key}': Value feature_list_dense_defaults[{key}] must be None")
+    with name_scope(name, "ParseSequenceExample", [serialized]):
+        *outputs, lengths = ParseSequenceExample(
+            serialized, [] if example_names is None else example_names, context.defaults(), Ncontext_sparse=len(context.sparse),
+            Ncontext_dense=len(context.dense), Nfeature_list_sparse=len(lists.sparse), Nfeature_list_dense=len(lists.dense),
+            feature_list_dense_missing_assumed_empty=sorted(lists.may_miss), context_sparse_keys=list(context.sparse),
+            context_dense_keys=list(context.dense), feature_list_sparse_keys=list(lists.sparse), feature_list_dense_keys=list(lists.dense),
+            context_sparse_types=list(context.sparse.values()), Tcontext_dense=[entry[0] for entry in context.dense.values()],
+            context_dense_shapes=[entry[1] for entry in context.dense.values()], feature_list_sparse_types=list(lists.sparse.values()),
+            feature_list_dense_types=[entry[0] for entry in lists.dense.values()],
+            feature_list_dense_shapes=[entry[1][1:] for entry in lists.dense.values()], name=name)
+    return context.result(outputs[:4]), lists.result(outputs[4:]), dict(zip(lists.dense, lengths))

@@ -58,7 +58,7 @@ def _characters(item: bytes, codec: str, errors: str, replacement: int, control:
         start = max(stop, start)
 
 
-def _decoded(input: Any, encoding: str, errors: str, replacement: int, control: bool, dtype: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _decode(input: Any, encoding: str, errors: str, replacement: int, control: bool, dtype: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     codec, codes, starts, splits = _codec(encoding), [], [], [0]
     for item in flat(input):
         for code, start in _characters(item, codec, errors, replacement, control):
@@ -84,7 +84,7 @@ class UnicodeDecode:
         return [_splits_shape(input), [None]]
 
     def kernel(input, input_encoding, errors, replacement_char, replace_control_characters, Tsplits):
-        return _decoded(input, input_encoding, errors, replacement_char, replace_control_characters, Tsplits)[:2]
+        return _decode(input, input_encoding, errors, replacement_char, replace_control_characters, Tsplits)[:2]
 
 
 @op("UnicodeDecodeWithOffsets", "input: string -> row_splits: Tsplits, char_values: int32, char_to_byte_starts: int64", input_encoding=STRING,
@@ -98,14 +98,14 @@ class UnicodeDecodeWithOffsets:
         return [_splits_shape(input), [None], [None]]
 
     def kernel(input, input_encoding, errors, replacement_char, replace_control_characters, Tsplits):
-        return _decoded(input, input_encoding, errors, replacement_char, replace_control_characters, Tsplits)
+        return _decode(input, input_encoding, errors, replacement_char, replace_control_characters, Tsplits)
 
 
 def _is_character(code: int) -> bool:
     return 0 <= code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF
 
 
-def _encoded(codes: Any, codec: str, errors: str, replacement: int) -> bytes:
+def _encode(codes: Any, codec: str, errors: str, replacement: int) -> bytes:
     good = []
     for code in codes:
         if _is_character(code):
@@ -132,7 +132,7 @@ class UnicodeEncode:
     def kernel(input_values, input_splits, errors, output_encoding, replacement_char):
         codes, codec = input_values.tolist(), _codec(output_encoding)
         bounds = zip(input_splits[:-1].tolist(), input_splits[1:].tolist())
-        return strings([_encoded(codes[start:stop], codec, errors, replacement_char) for start, stop in bounds])
+        return strings([_encode(codes[start:stop], codec, errors, replacement_char) for start, stop in bounds])
 
 
 @op("UnicodeTranscode", "input: string -> output: string", input_encoding=STRING, output_encoding=_OUTPUT, errors=one_of(*_ERRORS, default="replace"),
@@ -150,7 +150,7 @@ class UnicodeTranscode:
 
         def transcode(item: bytes) -> bytes:
             codes = [code for code, _ in _characters(item, codec, errors, replacement_char, replace_control_characters)]
-            return _encoded(codes, target, errors, replacement_char)
+            return _encode(codes, target, errors, replacement_char)
 
         return mapped(transcode, input)
 
@@ -197,7 +197,7 @@ class StringNGrams:
 
     def kernel(data, data_splits, separator, ngram_widths, left_pad, right_pad, pad_width, preserve_short_sequences, Tsplits):
         glue, left, right = (item.encode() if isinstance(item, str) else item for item in (separator, left_pad, right_pad))
-        items, found, splits = flat(data), [], [0]
+        items, grams, splits = flat(data), [], [0]
         if data_splits.size and (data_splits[0] != 0 or data_splits[-1] != len(items) or (np.diff(data_splits) < 0).any()):
             raise invalid_argument(f"Invalid splits {data_splits.tolist()} for {len(items)} strings")
         for start, stop in zip(data_splits[:-1].tolist(), data_splits[1:].tolist()):
@@ -206,9 +206,9 @@ class StringNGrams:
             if not made and preserve_short_sequences and row:
                 padding = min(pad_width if pad_width >= 0 else max(ngram_widths) - 1, max(ngram_widths) - 1)
                 made = [glue.join([left] * padding + row + [right] * padding)]
-            found += made
-            splits.append(len(found))
-        return strings(found), np.array(splits if data_splits.size else [], Tsplits.np)
+            grams += made
+            splits.append(len(grams))
+        return strings(grams), np.array(splits if data_splits.size else [], Tsplits.np)
 
 
 def _grams(row: list[bytes], width: int, glue: bytes, left: bytes, right: bytes, pad_width: int) -> list[bytes]:

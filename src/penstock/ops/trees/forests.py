@@ -33,10 +33,10 @@ _STRING_HASH_SEED = 0xC70F6907  # of std::hash
 
 @lru_cache(64)
 def _params(serialized: bytes) -> Any:
-    return _parsed(ForestParams, serialized, "params")
+    return _parse(ForestParams, serialized, "params")
 
 
-def _parsed(message: Any, serialized: bytes, what: str) -> Any:
+def _parse(message: Any, serialized: bytes, what: str) -> Any:
     try:
         return message.FromString(serialized)
     except DecodeError:
@@ -47,10 +47,13 @@ def _parsed(message: Any, serialized: bytes, what: str) -> Any:
 def _columns(spec: bytes) -> tuple[int, np.ndarray, int]:
     """(the number of dense features, the types of each, the type of sparse ones) of a description of the input."""
     text = spec.decode() if isinstance(spec, bytes) else spec
-    size, dense, sparse = re.fullmatch(r"dense_features_size: (\d+) dense: \[(.*)\] sparse: \[(.*)\]", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    parts = re.fullmatch(r"dense_features_size: (\d+) dense: \[(.*)\] sparse: \[(.*)\]", text, re.DOTALL)
+    if parts is None:
+        raise invalid_argument(f"input_spec does not describe features: {text[:80]!r}")
+    size, dense, sparse = parts.groups()
     types = [int(kind) for kind, width in re.findall(r"original_type: (\d+) size: (-?\d+)", dense) for _ in range(int(width))]
-    found = re.search(r"original_type: (\d+)", sparse)
-    return int(size), np.array(types, int), int(found[1]) if found else 0
+    kind_match = re.search(r"original_type: (\d+)", sparse)
+    return int(size), np.array(types, int), int(kind_match[1]) if kind_match else 0
 
 
 class _Examples:
@@ -81,9 +84,9 @@ class _Examples:
                 raise invalid_argument(f"The tree asks for feature {features.max()}, and examples have {self._dense_size}. "
                                        "Was it trained with other features?")
             return self._dense[rows, features]
-        found = [self._dense[row, feature] if self._dense is not None and feature < self._dense_size
-                 else self._sparse.get((row, feature - self._dense_size), 0.0) for row, feature in zip(rows.tolist(), features.tolist(), strict=True)]
-        return np.array(found, np.float32)
+        places = zip(rows.tolist(), features.tolist(), strict=True)
+        return np.array([self._dense[row, feature] if self._dense is not None and feature < self._dense_size
+                         else self._sparse.get((row, feature - self._dense_size), 0.0) for row, feature in places], np.float32)
 
     def candidate(self, row: int, random: Any, kind: int) -> SplitTest | None:
         """A random feature of an example, and its value; None if it has no feature."""

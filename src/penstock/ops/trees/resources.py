@@ -7,7 +7,7 @@ import numpy as np
 
 from penstock.errors import KernelError, NotFoundError
 from penstock.ops.common import fixed
-from penstock.ops.queues.handles import made, plain
+from penstock.ops.queues.handles import find_or_create, plain
 
 
 class Handle:
@@ -18,7 +18,7 @@ class Handle:
     gradient = None
 
     def kernel(ctx, container, shared_name, _resource):
-        return made(ctx, _resource.__name__, container, shared_name, _resource, by_node=True)
+        return find_or_create(ctx, _resource.__name__, container, shared_name, _resource, by_node=True)
 
 
 class IsInitialized:

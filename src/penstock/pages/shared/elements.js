@@ -27,6 +27,16 @@ export function stepper(text, what, value, least, most, change) {
   return [button("−", -1, "Fewer"), element("span", {}, text), button("+", 1, "More")];
 }
 
+// Draws controls anew, and gives the focus back to the control that had it; if that is disabled now, to the one beside it.
+export function keepFocus(draw) {
+  const held = document.activeElement, label = held?.getAttribute("aria-label");
+  const selector = held?.name ? `[name="${held.name}"]${held.type === "radio" ? `[value="${held.value}"]` : ""}` : label ? `[aria-label=${JSON.stringify(label)}]` : null;
+  draw();
+  if (!selector || held.isConnected) return;
+  const next = document.querySelector(selector);
+  (next?.disabled ? next.parentElement.querySelector("button:enabled") : next)?.focus({preventScroll: true});
+}
+
 // Says something to screen readers.
 export function say(text) {
   byId("said").textContent = text;

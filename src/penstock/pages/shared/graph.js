@@ -1,12 +1,12 @@
 // The graph of a step: scopes as boxes, operations coloured by the part of the step that they belong to.
 import {element, svg} from "./elements.js";
 
-const LEAST = 0.05, MOST = 3;
+const LEAST = 0.05, MOST = 3, MARGIN = 24;
 
 // choose(name) is called with the operation that a person has chosen; phases: {class: what the legend calls it}.
 export function drawGraph(panel, graph, choose, phases) {
   const nodes = graph.nodes.map(node => svg("g", {class: `op ${node.phase}`, "data-name": node.name, tabindex: 0, role: "button", "aria-label": `${node.op} ${node.name}`,
-    onclick: () => choose(node.name), onkeydown: event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(node.name); } }},
+    onclick: () => choose(node.name), onfocus: () => view.reveal(node.name), onkeydown: event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(node.name); } }},
     svg("rect", {x: node.x, y: node.y, width: node.width, height: node.height, rx: 7}),
     svg("text", {x: node.x + node.width / 2, y: node.y + 15}, node.op),
     svg("text", {x: node.x + node.width / 2, y: node.y + 27, class: "name"}, node.label)));
@@ -47,7 +47,7 @@ function curve(from, to) {
   return `M${x0} ${y0}C${x0} ${y0 + bend} ${x1} ${y1 - bend} ${x1} ${y1}`;
 }
 
-// Moves a picture by dragging, and zooms it by the wheel (with ctrl, as pages do) or by buttons.
+// Moves a picture by dragging and by the wheel, and zooms it by the wheel with ctrl (which is also what pinching a touchpad sends) or by buttons.
 function movable(picture, size) {
   const inner = picture.firstChild;
   let scale = 1, left = 0, top = 0, held = null;
@@ -56,6 +56,14 @@ function movable(picture, size) {
     const wanted = Math.min(MOST, Math.max(LEAST, scale * factor)), ratio = wanted / scale;
     [left, top, scale] = [x - (x - left) * ratio, y - (y - top) * ratio, wanted];
     show();
+  };
+  // Whether there was something to move to.
+  const scroll = (x, y) => {
+    const along = (place, delta, whole, seen) => delta > 0 ? Math.max(Math.min(place, seen - whole * scale - MARGIN), place - delta) : Math.min(Math.max(place, MARGIN), place - delta);
+    const wanted = [along(left, x, size.width, picture.clientWidth), along(top, y, size.height, picture.clientHeight)], moves = wanted[0] !== left || wanted[1] !== top;
+    [left, top] = wanted;
+    if (moves) show();
+    return moves;
   };
   const fit = () => {
     scale = Math.min(1.2, picture.clientWidth / (size.width + 24), picture.clientHeight / (size.height + 24)) || 1;
@@ -68,9 +76,10 @@ function movable(picture, size) {
     show();
   };
   picture.addEventListener("wheel", event => {
-    event.preventDefault();
     const box = picture.getBoundingClientRect();
-    zoomAt(Math.exp(-event.deltaY / 400), event.clientX - box.left, event.clientY - box.top);
+    if (event.ctrlKey || event.metaKey) zoomAt(Math.exp(-event.deltaY / 400), event.clientX - box.left, event.clientY - box.top);
+    else if (!scroll(event.deltaX, event.deltaY)) return;  // nothing more in that direction: the page scrolls
+    event.preventDefault();
   }, {passive: false});
   picture.addEventListener("pointerdown", event => { held = {x: event.clientX - left, y: event.clientY - top}; });
   picture.addEventListener("pointermove", event => {

@@ -28,12 +28,14 @@ export function drawPlane(canvas, plane, discrete = false) {
   const size = Math.sqrt(plane.length);
   if (canvas.width !== size) canvas.width = canvas.height = size;
   const context = canvas.getContext("2d"), image = context.createImageData(size, size);
-  const pixels = new Uint32Array(image.data.buffer), colours = new Uint32Array(table.buffer);
-  for (let index = 0; index < plane.length; index++) {
-    const value = discrete ? (plane[index] < 0 ? -127 : 127) : Math.max(plane[index], -127);
-    pixels[index] = colours[value + 127];
-  }
+  fillPlane(image, discrete ? plane.map(value => value < 0 ? -127 : 127) : plane);
   context.putImageData(image, 0, 0);
+}
+
+// The colours of a plane, from a point of an image on; a mask says which bits of each colour to keep.
+export function fillPlane(image, plane, start = 0, mask = null) {
+  const pixels = new Uint32Array(image.data.buffer, 4 * start, plane.length), colours = new Uint32Array(table.buffer);
+  for (let index = 0; index < plane.length; index++) pixels[index] = colours[Math.max(plane[index], -127) + 127] & (mask ? mask[index] : -1);
 }
 
 // Makes the pixels of a canvas those of the screen; returns its context, in CSS pixels.

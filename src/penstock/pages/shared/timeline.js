@@ -2,7 +2,7 @@
 import {bytes, element, micros, svg} from "./elements.js";
 import {hint} from "./tip.js";
 
-const ROW = 15, GAP = 9, LEFT = 150, RIGHT = 16, TOP = 22, MOST_BARS = 6000;
+const ROW = 15, GAP = 9, LEFT = 150, RIGHT = 16, TOP = 22, LABEL = 40, MOST_BARS = 6000;
 
 // recording: {bars: [[start, length, node, type, bytes, device, lane, step]], lanes: {device: rows}, length}, times in microseconds.
 export function drawTimeline(panel, recording) {
@@ -45,6 +45,6 @@ function* ticks(length, scale, height) {
   for (let time = 0; time <= length; time += step) {
     const x = LEFT + time * scale;
     yield svg("path", {class: "tick", d: `M${x} 16V${height}`});
-    yield svg("text", {x: x + 3, y: 12}, time ? micros(time / 1e6) : "0");
+    if ((length - time) * scale > LABEL || !time) yield svg("text", {x: x + 3, y: 12}, time ? micros(time / 1e6) : "0");
   }
 }

@@ -1,11 +1,12 @@
 // The cluster of a board: how many tasks, what each of them does, a click that kills one, a slider that slows one down.
 import {ask, askFrame} from "./api.js";
-import {byId, bytes, element, say, stepper} from "./elements.js";
+import {byId, bytes, element, keepFocus, say, stepper} from "./elements.js";
 import {drawTimeline, taskName} from "./timeline.js";
 
 const MODES = {asynchronous: "Asynchronous", synchronous: "Synchronous", backup: "Synchronous, one backup worker"};
 const EVERY = 200, RECORD_EVERY = 5000, MOST_PS = 2, MOST_WORKERS = 4;
-const STATES = {running: "running", waiting: "is started again", ended: "ended"};
+const STATES = {running: "running", starting: "is starting", waiting: "is started again", ended: "ended"};
+const LOCKED = ".transport, #speed, .seed, #settings, .data, #depth, .header, #cluster-size, #cluster-mode";  // what trains the board alone, or would change a cluster that runs
 let wanted = {ps: 1, workers: 2, mode: "asynchronous"}, running = false, page = null, recordedAt = 0, recording = false, cards = {};
 
 // page: {board(), settings(), begin(), frame(frame), end(), fail(error)}.
@@ -23,7 +24,7 @@ function choose(change) {
   wanted = {...wanted, ...change};
   const steppers = [["ps", "ps", MOST_PS], ["workers", wanted.workers === 1 ? "worker" : "workers", MOST_WORKERS]].map(([key, what, most]) =>
     element("div", {class: "stepper"}, ...stepper(`${wanted[key]} ${what}`, what, wanted[key], 1, most, value => choose({[key]: value}))));
-  byId("cluster-size").replaceChildren(...steppers);
+  keepFocus(() => byId("cluster-size").replaceChildren(...steppers));
   byId("cluster-mode").value = wanted.mode;
 }
 
@@ -65,7 +66,7 @@ function clear() {
 function busy(value) {
   byId("cluster-button").disabled = value;
   byId("cluster-button").textContent = running ? "Stop the cluster" : value ? "…" : "Start the cluster";
-  document.body.classList.toggle("clustered", running);
+  for (const part of document.querySelectorAll(LOCKED)) part.inert = running;
 }
 
 async function follow() {
@@ -94,14 +95,22 @@ function show(cluster) {
     byId("tasks").replaceChildren(...Object.values(cards).map(each => each.box));
   }
   for (const task of cluster.tasks) update(cards[task.name], task);
-  byId("lines").textContent = cluster.lines.join("\n");
+  showLines(cluster.lines.join("\n"));
+}
+
+// The newest lines stay in sight, unless a person has scrolled back.
+function showLines(text) {
+  const panel = byId("lines"), atEnd = panel.scrollTop + panel.clientHeight >= panel.scrollHeight - 4;
+  if (panel.textContent === text) return;
+  panel.textContent = text;
+  if (atEnd) panel.scrollTop = panel.scrollHeight;
 }
 
 function card(task) {
-  const parts = {state: element("span", {class: "state"}), numbers: element("p", {class: "numbers"}), restarts: element("span", {class: "hint"})};
+  const parts = {state: element("span", {class: "state"}), numbers: element("dl", {class: "numbers"}), restarts: element("span", {class: "hint"})};
   const kill = element("button", {class: "quiet kill", onclick: () => act("cluster_kill", {task: task.name}, `${task.name} is killed`)}, "Kill");
   const title = element("h3", {}, task.name, task.chief ? element("small", {}, " chief") : "", kill);
-  parts.box = element("div", {class: `task ${task.job}`}, title, parts.state, " ", parts.restarts, parts.numbers);
+  parts.box = element("div", {class: `task ${task.job}`}, title, parts.state, " ", parts.restarts, task.job === "ps" ? element("p", {class: "hint"}, "keeps the variables") : parts.numbers);
   if (task.job === "worker") {
     const shown = element("output", {}, "as fast as it can");
     const input = element("input", {type: "range", min: 0, max: 1000, step: 20, value: 0, "aria-label": `How long ${task.name} pauses after each step`,
@@ -116,8 +125,9 @@ function update(parts, task) {
   parts.box.dataset.state = task.state;
   parts.state.textContent = STATES[task.state] ?? task.state;
   parts.restarts.textContent = task.restarts ? `· started again ${task.restarts === 1 ? "once" : `${task.restarts} times`}` : "";
-  parts.numbers.textContent = task.job === "ps" ? "keeps the variables" :
-    `${task.steps.toLocaleString("en")} steps · staleness ${task.staleness} (worst ${task.worst})${task.seconds ? ` · ${(1000 * task.seconds).toFixed(0)} ms a step` : ""}`;
+  const numbers = task.job === "ps" ? [] : [["Steps", task.steps.toLocaleString("en")], ["Staleness", task.staleness], ["Worst", task.worst],
+                                            ["ms/step", task.seconds ? (1000 * task.seconds).toFixed(0) : "–"]];
+  parts.numbers.replaceChildren(...numbers.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, String(value)))));
 }
 
 async function act(name, body, text = "") {
@@ -138,7 +148,7 @@ async function record() {
     if (told.trouble) throw new Error(told.trouble);
     if (running && told.bars.length) {
       drawTimeline(byId("cluster-timeline"), told);
-      byId("travels").replaceChildren(element("span", {}, "In a step: "), ...told.travels.map(([what, device, tensors, size]) =>
+      byId("travels").replaceChildren(element("span", {}, "In a step: "), ...told.travels.map(([what, device, size]) =>
         element("span", {class: "travel"}, `${what} → ${taskName(device)} ${bytes(Math.round(size))}`)));
     }
   } catch {  // a task is gone: the note above says so

@@ -6,7 +6,7 @@ const NAMES = {circle: "Circle", xor: "Exclusive or", gauss: "Gauss", spiral: "S
                linear: "Linear", none: "None", l1: "L1", l2: "L2", sgd: "Gradient descent", momentum: "Momentum", adagrad: "Adagrad", rmsprop: "RMSProp",
                adam: "Adam", classification: "Classification", regression: "Regression"};
 const SELECTS = [["learning_rate", "Learning rate"], ["activation", "Activation"], ["regularization", "Regularisation"],
-                 ["regularization_rate", "Its rate"], ["optimizer", "Optimizer"], ["problem", "Problem"]];
+                 ["regularization_rate", "Regularisation rate"], ["optimizer", "Optimizer"], ["problem", "Problem"]];
 const SLIDERS = [["share", "Training data", 10, 90, 10, "%"], ["noise", "Noise", 0, 50, 5, "%"], ["batch", "Batch size", 1, 30, 1, ""]];
 
 // change(key, value) is called with what a person has chosen.

@@ -4,7 +4,7 @@ import {refreshOperation, setBoard, startBelow} from "./below.js";
 import {clusterRuns, startCluster} from "./cluster.js";
 import {drawPoints, makeControls} from "./controls.js";
 import {addToCurves, clearCurves, drawCurves} from "./curves.js";
-import {byId, say} from "./elements.js";
+import {byId, keepFocus, say} from "./elements.js";
 import {drawPlane, readPalette} from "./heatmap.js";
 import {startLook} from "./look.js";
 import {Network} from "./network.js";
@@ -46,8 +46,10 @@ function showBoard(answer) {
   byId("editor").hidden = true;
   pointed = null;
   const planes = Object.fromEntries(state.settings.features.map((name, index) => [name, Int8Array.from(answer.features[index])]));
-  makeControls(choices, current(), changeSetting);
-  network = new Network(choices, state.settings, planes, {layers: layers => changeSetting("layers", layers), features: list => changeSetting("features", list), edit, show});
+  keepFocus(() => {
+    makeControls(choices, current(), changeSetting);
+    network = new Network(choices, state.settings, planes, {layers: layers => changeSetting("layers", layers), features: list => changeSetting("features", list), edit, show});
+  });
   clearCurves();
   drawOutputPoints();
   draw();
@@ -65,9 +67,14 @@ function current() {
 
 // Rates and the batch size change at once; anything else begins anew.
 async function changeSetting(key, value) {
-  if (clusterRuns()) return trouble("Stop the cluster to change the board.");
+  if (clusterRuns()) return refuseChange();
   if (choices.live.includes(key) && frame.step > 0) return edit(key, value);
   restart({...current(), [key]: value});
+}
+
+function refuseChange() {
+  byId("editor").hidden = true;
+  trouble("Stop the cluster to change the board.");
 }
 
 function restart(settings = current()) {
@@ -139,6 +146,7 @@ async function oneStep() {
 }
 
 async function edit(key, value) {
+  if (clusterRuns()) return refuseChange();
   if (await receive(askFrame("change", {board, key, value}))) state.changes.push([frame.step, key, value]);
   writeAddress();
 }
@@ -166,7 +174,7 @@ function draw() {
   drawCurves();
   byId("epoch").textContent = frame.epoch.toLocaleString("en");
   byId("count").textContent = frame.step.toLocaleString("en");
-  [byId("train-loss").textContent, byId("test-loss").textContent] = losses.map(loss => loss === null ? "not a number" : loss.toFixed(3));
+  [byId("train-loss").textContent, byId("test-loss").textContent] = losses.map(loss => loss === null ? "NaN" : loss.toFixed(3));
   if (playing && performance.now() - addressAt > ADDRESS_EVERY) writeAddress();
   if (playing && performance.now() - saidAt > SAID_EVERY) report();
 }
@@ -213,7 +221,7 @@ function readAddress() {
 function showLook() {
   readPalette();
   if (!network) return;
-  makeControls(choices, current(), changeSetting);
+  keepFocus(() => makeControls(choices, current(), changeSetting));
   network.features.forEach((button, index) => {
     const plane = network.featurePlanes[choices.features[index]];
     if (plane) drawPlane(button.firstChild, plane);

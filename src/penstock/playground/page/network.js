@@ -1,10 +1,11 @@
 // The network: a column of features, one of neurons per hidden layer, the output; lines between them are weights.
 import {byId, element, short, stepper, svg} from "./elements.js";
-import {colour, drawPlane} from "./heatmap.js";
+import {drawPlane} from "./heatmap.js";
+import {Picture} from "./picture.js";
 import {hideTip, showTip} from "./tip.js";
 
 const FEATURES = {x: "x", y: "y", x2: "x²", y2: "y²", xy: "x·y", sinx: "sin x", siny: "sin y"};
-const ROW = 52, TOP = 44, LEAST_GAP = 44, EDGE = 6;
+const ROW = 52, TOP = 44, LEAST_GAP = 44, EDGE = 6, HEADER = 136;
 
 // One network. `actions`: layers(list), features(list), edit(key, value), show(name, plane or null).
 export class Network {
@@ -14,12 +15,14 @@ export class Network {
     this.root = byId("network");
     byId("depth").replaceChildren(...stepper(count(settings.layers.length, "hidden layer"), "hidden layers", settings.layers.length, 0, choices.most_layers, depth =>
       actions.layers(depth > settings.layers.length ? [...settings.layers, settings.layers.at(-1) ?? 4] : settings.layers.slice(0, depth))));
-    this.lines = svg("svg", {class: "lines", "aria-hidden": "true"});
+    const canvas = element("canvas", {class: "lines", "aria-hidden": "true"});
+    this.picture = new Picture(canvas);
+    this.reaches = svg("svg", {class: "lines", "aria-hidden": "true"});  // what can be pointed at: nothing of it is seen
     this.features = choices.features.map(name => this.makeFeature(name));
     this.neurons = this.sizes.map((size, layer) => Array.from({length: size}, (_, index) => this.makeNeuron(layer, index)));
     this.headers = settings.layers.map((size, layer) => element("div", {class: "stepper header"},
       ...stepper(count(size, "neuron"), `neurons in layer ${layer + 1}`, size, 1, choices.most_neurons, neurons => actions.layers(settings.layers.with(layer, neurons)))));
-    this.root.replaceChildren(this.lines, ...this.features, ...this.headers, ...this.neurons.flat());
+    this.root.replaceChildren(canvas, this.reaches, ...this.features, ...this.headers, ...this.neurons.flat());
     this.place();
   }
 
@@ -39,8 +42,7 @@ export class Network {
   }
 
   makeNeuron(layer, index) {
-    const canvas = element("canvas", {"aria-hidden": "true"}), bias = element("i", {class: "bias"});
-    const button = element("button", {class: "node neuron", "aria-haspopup": "dialog", onclick: () => this.openEditor(layer, index, null)}, canvas, bias);
+    const button = element("button", {class: "node neuron", "aria-haspopup": "dialog", onclick: () => this.openEditor(layer, index, null)});
     button.dataset.neuron = `${layer}.${index}`;
     this.showWhenPointedAt(button, this.nameOf(layer, index), () => this.frame?.planes[layer][index]);
     return button;
@@ -66,6 +68,7 @@ export class Network {
     const height = TOP + ROW * Math.max(this.choices.features.length, ...this.sizes);
     Object.assign(this.root.style, {width: `${width}px`, height: `${height}px`});
     const x = column => column / (columns - 1) * (width - node);
+    this.root.classList.toggle("narrow", x(1) < HEADER);  // then a header is a number, without its word
     const y = (row, rows) => TOP + (height - TOP - rows * ROW) / 2 + row * ROW;
     const put = (button, left, top) => Object.assign(button.style, {left: `${left}px`, top: `${top}px`});
     this.features.forEach((button, row) => put(button, 0, y(row, this.features.length)));
@@ -76,36 +79,31 @@ export class Network {
       return [0, y(this.choices.features.indexOf(this.settings.features[row]), this.features.length)];
     };
     const widths = [this.settings.features.length, ...this.sizes];
-    this.links = this.sizes.map((size, layer) => Array.from({length: widths[layer]}, (_, row) => Array.from({length: size}, (_, column) => {
-      const [x0, y0] = end(layer, row), [x1, y1] = end(layer + 1, column), from = x0 + node, middle = (from + x1) / 2, half = node / 2;
-      return this.makeLink(layer, row, column, `M${from} ${y0 + half}C${middle} ${y0 + half} ${middle} ${y1 + half} ${x1} ${y1 + half}`);
-    })));
-    const links = this.links.flat(2);
-    this.lines.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    this.lines.replaceChildren(...links.map(link => link.line), ...links.map(link => link.reach));
+    const links = this.sizes.flatMap((size, layer) => Array.from({length: widths[layer] * size}, (_, index) => {
+      const row = Math.floor(index / size), column = index % size, [x0, y0] = end(layer, row), [x1, y1] = end(layer + 1, column);
+      const from = x0 + node, middle = (from + x1) / 2, half = node / 2;
+      return {layer, row, column, key: `w${layer}.${row}.${column}`, path: `M${from} ${y0 + half}C${middle} ${y0 + half} ${middle} ${y1 + half} ${x1} ${y1 + half}`};
+    }));
+    this.picture.place(links, this.sizes.flatMap((size, layer) => Array.from({length: size}, (_, row) => ({left: x(layer + 1), top: y(row, size)}))), node);
+    this.reaches.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.reaches.replaceChildren(...links.map(link => this.makeReach(link)));
     if (this.frame) this.draw(this.frame);
   }
 
-  makeLink(layer, row, column, path) {
-    const line = svg("path", {d: path});
-    const move = event => tell(`${this.sourceOf(layer, row)} → ${this.nameOf(layer, column)}: ${short(this.frame.weights[layer][row][column])}`, event);
-    const reach = svg("path", {d: path, class: "reach", "data-weight": `w${layer}.${row}.${column}`, onpointermove: event => { line.classList.add("pointed"); move(event); },
-      onpointerleave: () => { line.classList.remove("pointed"); tell(null); }, onclick: () => { tell(null); this.openEditor(layer, column, row); }});
-    return {line, reach};
+  makeReach({layer, row, column, key, path}) {
+    const point = (key, event) => {
+      tell(key && `${this.sourceOf(layer, row)} → ${this.nameOf(layer, column)}: ${short(this.frame.weights[layer][row][column])}`, event);
+      if (key === this.picture.pointed) return;
+      this.picture.pointed = key;
+      this.picture.draw(this.frame);
+    };
+    return svg("path", {d: path, class: "reach", "data-weight": key, onpointermove: event => point(key, event), onpointerleave: () => point(null),
+                        onclick: () => { point(null); this.openEditor(layer, column, row); }});
   }
 
   draw(frame) {
     this.frame = frame;
-    frame.weights.forEach((layer, number) => layer.forEach((row, from) => row.forEach((weight, to) => {
-      const {line} = this.links[number][from][to], value = weight ?? 0;
-      line.style.stroke = colour(Math.sign(value) * Math.min(1, 0.25 + Math.abs(value)));
-      line.style.strokeWidth = Math.max(0.6, Math.min(9, Math.abs(value) * 3.2));
-    })));
-    frame.planes.forEach((layer, number) => layer.forEach((plane, index) => {
-      const button = this.neurons[number][index], bias = frame.biases[number][index];
-      drawPlane(button.firstChild, plane);
-      button.lastChild.style.background = colour(bias ?? 0);
-    }));
+    this.picture.draw(frame);
     this.fillEditor();
   }
 

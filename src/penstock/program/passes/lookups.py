@@ -124,7 +124,7 @@ class _Merging:
         """Has an update take all rows of the gradient, if it would get the sums of those with equal indices."""
         names = [arg.name for arg in node.definition.inputs]
         grad, indices = names.index("grad"), names.index("indices")
-        rows, ids, steps = self._unmerged(node.inputs[grad], node.inputs[indices])
+        rows, ids, steps = self._rows_before_merging(node.inputs[grad], node.inputs[indices])
         filler, power, rows = self._looked_up(rows, ids)
         if filler is not None:
             padded = self._padded_ids(filler, nodes)
@@ -139,7 +139,7 @@ class _Merging:
         node.inputs[grad], node.inputs[indices] = (nodes[-1], 0), (nodes[-1], 1)
         node.definition = lookup(node.definition.padded)
 
-    def _unmerged(self, rows: Edge, ids: Edge) -> tuple[Edge, Edge, int]:
+    def _rows_before_merging(self, rows: Edge, ids: Edge) -> tuple[Edge, Edge, int]:
         """Rows and ids before the rows of equal ids were added up, and how often they were."""
         steps = 0
         while True:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from penstock.graph.function import FuncGraph
 from penstock.graph.node import Operation
-from penstock.graph.traverse import needed
+from penstock.graph.traverse import operations_behind
 from penstock.program.ir import Edge, Node, Program, functions_of
 from penstock.program.passes.walk import Walk
 
@@ -55,7 +55,7 @@ def _needed_positions(test: FuncGraph, body: FuncGraph, wanted: set[int]) -> lis
 
 def _behind(function: FuncGraph, outputs: Sequence[int] | set[int]) -> set[Operation]:
     """What a function runs for some of its outputs."""
-    return set(needed([function.outputs[index] for index in outputs], (), ()))
+    return set(operations_behind([function.outputs[index] for index in outputs], (), ()))
 
 
 def _inputs_among(function: FuncGraph, operations: set[Operation]) -> set[int]:
@@ -69,7 +69,7 @@ def _has_effects(operation: Operation) -> bool:
         return False
     functions = functions_of(operation)
     if functions and not operation.definition.calls_later:
-        return any(_has_effects(other) for function in functions for other in needed(function.outputs, (), ()))
+        return any(_has_effects(other) for function in functions for other in operations_behind(function.outputs, (), ()))
     return operation.definition.stateful
 
 

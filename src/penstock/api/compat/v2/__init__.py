@@ -17,18 +17,18 @@ _WHOLE = {"keras.backend": "penstock.api.keras.backend", "raw_ops": "penstock.ap
 def _origins(namespace: str) -> dict[str, str]:
     """{name: ``module:name``, or ``module:`` of a namespace below it}."""
     source = PLACES.get(namespace, namespace)
-    found = {}
+    origins = {}
     for entry in NAMES.get(namespace, "").split():
         name, _, path = entry.partition("=")
-        found[name] = f"penstock.api.root:{(path or f'{source}.{name}').lstrip('.')}"
+        origins[name] = f"penstock.api.root:{(path or f'{source}.{name}').lstrip('.')}"
     prefix = namespace + "." if namespace else ""
     for path in _own_paths():
         if path.startswith(prefix) and "." not in path[len(prefix):]:
-            found[path[len(prefix):]] = f"{__name__}:{path}"
+            origins[path[len(prefix):]] = f"{__name__}:{path}"
     for path in _namespaces():
         if path != namespace and path.startswith(prefix) and "." not in path[len(prefix):]:
-            found[path[len(prefix):]] = f"{__name__}.{path}:"
-    return found
+            origins[path[len(prefix):]] = f"{__name__}.{path}:"
+    return origins
 
 
 def _own_paths() -> list[str]:

@@ -69,7 +69,7 @@ NAMES: dict[str, str] = {
     "io": ("FixedLenFeature FixedLenSequenceFeature SparseFeature TFRecordOptions TFRecordWriter VarLenFeature "
         "decode_and_crop_jpeg decode_base64 decode_bmp decode_gif decode_image decode_jpeg decode_png "
         "deserialize_many_sparse=deserialize_many_sparse encode_base64 encode_jpeg extract_jpeg_shape is_jpeg "
-        "match_filenames_once matching_files parse_single_sequence_example parse_tensor read_file serialize_tensor write_file "
+        "match_filenames_once matching_files parse_sequence_example parse_single_sequence_example parse_tensor read_file serialize_tensor write_file "
         "write_graph"),
     "io.gfile": "GFile copy exists glob isdir listdir makedirs mkdir remove rename rmtree stat walk",
     "keras": "Input Model Sequential",
@@ -155,12 +155,6 @@ NAMES: dict[str, str] = {
         "triangular_solve"),
     "lookup": "KeyValueTensorInitializer TextFileIndex TextFileInitializer",
     "lookup.experimental": "DenseHashTable",
-    "losses": ("BinaryCrossentropy CategoricalCrossentropy CategoricalHinge CosineSimilarity Hinge Huber KLD KLDivergence LogCosh Loss "
-        "MAE MAPE MSE MSLE MeanAbsoluteError MeanAbsolutePercentageError MeanSquaredError MeanSquaredLogarithmicError Poisson "
-        "SparseCategoricalCrossentropy SquaredHinge binary_crossentropy categorical_crossentropy categorical_hinge "
-        "cosine_similarity deserialize get hinge kld kullback_leibler_divergence logcosh mae mape mean_absolute_error "
-        "mean_absolute_percentage_error mean_squared_error mean_squared_logarithmic_error mse msle poisson serialize "
-        "sparse_categorical_crossentropy squared_hinge"),
     "math": ("abs accumulate_n acos acosh add add_n angle asin asinh atan atan2 atanh bessel_i0 bessel_i0e bessel_i1 bessel_i1e "
         "betainc ceil conj cos cosh cumprod cumsum cumulative_logsumexp digamma divide divide_no_nan equal erf erfc exp expm1 "
         "floor floordiv floormod greater greater_equal igamma igammac imag invert_permutation is_finite is_inf is_nan "
@@ -170,16 +164,6 @@ NAMES: dict[str, str] = {
         "segment_mean segment_min segment_prod segment_sum sigmoid sign sin sinh softplus softsign sqrt square "
         "squared_difference subtract tan tanh top_k truediv unsorted_segment_max unsorted_segment_mean unsorted_segment_min "
         "unsorted_segment_prod unsorted_segment_sqrt_n unsorted_segment_sum xdivy xlogy zero_fraction zeta"),
-    "metrics": ("AUC Accuracy BinaryAccuracy BinaryCrossentropy CategoricalAccuracy CategoricalCrossentropy CategoricalHinge "
-        "CosineSimilarity FalseNegatives FalsePositives Hinge KLD KLDivergence LogCoshError MAE MAPE MSE MSLE Mean "
-        "MeanAbsoluteError MeanAbsolutePercentageError MeanIoU MeanRelativeError MeanSquaredError MeanSquaredLogarithmicError "
-        "MeanTensor Metric Poisson Precision Recall RootMeanSquaredError SensitivityAtSpecificity SparseCategoricalAccuracy "
-        "SparseCategoricalCrossentropy SparseTopKCategoricalAccuracy SpecificityAtSensitivity SquaredHinge Sum "
-        "TopKCategoricalAccuracy TrueNegatives TruePositives binary_accuracy binary_crossentropy categorical_accuracy "
-        "categorical_crossentropy deserialize get hinge kld kullback_leibler_divergence mae mape mean_absolute_error "
-        "mean_absolute_percentage_error mean_squared_error mean_squared_logarithmic_error mse msle poisson serialize "
-        "sparse_categorical_accuracy sparse_categorical_crossentropy sparse_top_k_categorical_accuracy squared_hinge "
-        "top_k_categorical_accuracy"),
     "nest": "assert_same_structure flatten is_nested map_structure pack_sequence_as",
     "nn": ("all_candidate_sampler atrous_conv2d atrous_conv2d_transpose avg_pool=nn.avg_pool_v2 avg_pool1d avg_pool3d "
         "batch_normalization bias_add compute_accidental_hits conv1d_transpose conv_transpose ctc_greedy_decoder "
@@ -187,8 +171,6 @@ NAMES: dict[str, str] = {
         "leaky_relu learned_unigram_candidate_sampler local_response_normalization log_poisson_loss lrn max_pool=nn.max_pool_v2 "
         "max_pool1d max_pool2d max_pool3d normalize_moments relu relu6 selu sigmoid softplus softsign swish tanh top_k "
         "with_space_to_batch zero_fraction"),
-    "optimizers": "Adadelta Adagrad Adam Adamax Ftrl Nadam Optimizer RMSprop SGD deserialize get serialize",
-    "optimizers.schedules": "ExponentialDecay InverseTimeDecay LearningRateSchedule PiecewiseConstantDecay PolynomialDecay deserialize serialize",
     "quantization": ("fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient fake_quant_with_min_max_vars "
         "fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel "
         "fake_quant_with_min_max_vars_per_channel_gradient quantize_and_dequantize"),
@@ -223,6 +205,7 @@ NAMES: dict[str, str] = {
     "train.experimental": "DynamicLossScale FixedLossScale LossScale",
     "version": "COMPILER_VERSION GIT_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER VERSION",
 }
-# Namespaces that are another one of ``tf``.
+# Namespaces that are another one of ``tf``, with the same names.
 PLACES = {"losses": "keras.losses", "metrics": "keras.metrics", "optimizers": "keras.optimizers",
           "optimizers.schedules": "keras.optimizers.schedules"}
+NAMES.update({place: NAMES[source] for place, source in PLACES.items()})

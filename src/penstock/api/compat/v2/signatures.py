@@ -136,25 +136,25 @@ class _Parameter(NamedTuple):
 
 
 def _parameters(text: str) -> list[_Parameter]:
-    found = []
+    parameters = []
     for part in text.split(", "):
         names, equal, default = part.partition("=")
         always = names.startswith("!")
         new, _, old = names.removeprefix("!").partition(">")
         value = inspect.Parameter.empty if not equal else getattr(dt, default, None) if default in ("int32", "int64", "float32") \
             else ast.literal_eval(default)
-        found.append(_Parameter(new, old or new, value, always))
-    return found
+        parameters.append(_Parameter(new, old or new, value, always))
+    return parameters
 
 
 def _places() -> dict[str, tuple[str, str]]:
     """{path in v2: (path in tf, its parameters)}."""
-    found = {}
+    signatures = {}
     for line, parameters in SIGNATURES.items():
         places, _, target = line.partition(" = ")
         for place in places.split():
-            found[place] = (target or places.split()[0], parameters)
-    return found
+            signatures[place] = (target or places.split()[0], parameters)
+    return signatures
 
 
 PLACES = _places()

@@ -7,7 +7,7 @@ TABLE: dict[str, str] = {
     "penstock.data.dataset": "Dataset AUTOTUNE",
     "penstock.data.iterator": "Iterator",
     "penstock.data.dataset_options": "OptimizationOptions=OptionGroup ThreadingOptions=OptionGroup StatsOptions=OptionGroup",
-    "penstock.data.file_datasets": "TextLineDataset TFRecordDataset FixedLengthRecordDataset SqlDataset TFRecordWriter",
+    "penstock.data.file_datasets": "TextLineDataset TFRecordDataset FixedLengthRecordDataset LMDBDataset SqlDataset TFRecordWriter",
     "penstock.data.interleave": "parallel_interleave sloppy_interleave sample_from_datasets choose_from_datasets RandomDataset",
     "penstock.data.transformations": "dense_to_sparse_batch map_and_batch "
                                      "batch_and_drop_remainder padded_batch_and_drop_remainder unbatch assert_element_shape "
@@ -19,5 +19,5 @@ TABLE: dict[str, str] = {
     "penstock.data.features": "parse_example_dataset make_batched_features_dataset read_batch_features CsvDataset make_csv_dataset",
     "penstock.data.optional": "Optional get_next_as_optional",
 }
-publish(__name__, TABLE, "python", "CheckpointInputPipelineHook LMDBDataset StatsAggregator reduce_dataset "
+publish(__name__, TABLE, "python", "CheckpointInputPipelineHook StatsAggregator reduce_dataset "
                                    "sliding_window_batch")

@@ -7,7 +7,11 @@ HERE = "penstock.contrib.distributions"
 TABLE = {
     f"{HERE}.distribution": "Distribution ReparameterizationType FULLY_REPARAMETERIZED NOT_REPARAMETERIZED",
     f"{HERE}.kullback_leibler": "RegisterKL kl_divergence",
-    f"{HERE}.sample_stats": "assign_log_moving_mean_exp assign_moving_mean_variance moving_mean_variance percentile",
+    f"{HERE}.batch_reshape": "BatchReshape",
+    f"{HERE}.poisson_lognormal": "PoissonLogNormalQuadratureCompound quadrature_scheme_lognormal_gauss_hermite "
+                                 "quadrature_scheme_lognormal_quantiles",
+    f"{HERE}.wrapped": "Autoregressive QuantizedDistribution",
+    f"{HERE}.sample_stats": "auto_correlation assign_log_moving_mean_exp assign_moving_mean_variance moving_mean_variance percentile",
     f"{HERE}.bernoulli": "Bernoulli Binomial Geometric NegativeBinomial",
     f"{HERE}.beta": "Beta BetaWithSoftplusConcentration",
     f"{HERE}.categorical": "Categorical OneHotCategorical",
@@ -30,15 +34,11 @@ TABLE = {
     f"{HERE}.transformed": "ConditionalDistribution ConditionalTransformedDistribution TransformedDistribution",
     f"{HERE}.triangular": "fill_triangular fill_triangular_inverse matrix_diag_transform tridiag",
     f"{HERE}.uniform": "Uniform",
+    f"{HERE}.vector_diffeomixture": "VectorDiffeomixture quadrature_scheme_softmaxnormal_gauss_hermite quadrature_scheme_softmaxnormal_quantiles",
     f"{HERE}.vectors": "SinhArcsinh VectorExponentialDiag VectorLaplaceDiag VectorSinhArcsinhDiag",
     f"{HERE}.wishart": "WishartCholesky WishartFull",
+    "penstock.contrib.learn.heads.regression": "estimator_head_distribution_regression",
     # Modules inside, which programs reach through: their names are here.
     "penstock.api.contrib.distributions:": "python ops",
 }
-MISSING = (
-    "Autoregressive BatchReshape PoissonLogNormalQuadratureCompound QuantizedDistribution VectorDiffeomixture "
-    "auto_correlation "
-    "estimator_head_distribution_regression quadrature_scheme_lognormal_gauss_hermite "
-    "quadrature_scheme_lognormal_quantiles quadrature_scheme_softmaxnormal_gauss_hermite quadrature_scheme_softmaxnormal_quantiles"
-)
-publish(__name__, TABLE, "bijectors", MISSING)
+publish(__name__, TABLE, "bijectors")

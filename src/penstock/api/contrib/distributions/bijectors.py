@@ -10,8 +10,9 @@ TABLE = {
     f"{HERE}.combined": "Chain Inline Invert ScaleTriL TransformDiagonal",
     f"{HERE}.distribution_functions": "Gumbel Kumaraswamy Weibull",
     f"{HERE}.elementwise": "AbsoluteValue AffineScalar Exp Identity PowerTransform Sigmoid SinhArcsinh Softplus Softsign Square",
+    f"{HERE}.flows": "BatchNormalization MaskedAutoregressiveFlow RealNVP masked_autoregressive_default_template masked_dense "
+                     "real_nvp_default_template",
     f"{HERE}.matrices": "CholeskyOuterProduct FillTriangular MatrixInverseTriL",
     f"{HERE}.vectors": "Ordered Permute Reshape SoftmaxCentered",
 }
-MISSING = "BatchNormalization MaskedAutoregressiveFlow RealNVP masked_autoregressive_default_template masked_dense real_nvp_default_template"
-publish(__name__, TABLE, missing=MISSING)
+publish(__name__, TABLE)

@@ -23,6 +23,7 @@ TABLE: dict[str, str] = {
     f"{HERE}.canned.combined": "DNNLinearCombinedClassifier DNNLinearCombinedEstimator DNNLinearCombinedRegressor",
     f"{HERE}.canned.kmeans": "KMeansClustering",
     f"{HERE}.canned.dynamic_rnn": "DynamicRnnEstimator PredictionType",
+    f"{HERE}.canned.state_saving_rnn": "StateSavingRnnEstimator",
     f"{HERE}.experiment": "Experiment",
     f"{HERE}.export_strategies": "ExportStrategy make_export_strategy",
     f"{HERE}.exports": "InputFnOps build_parsing_serving_input_fn",
@@ -46,9 +47,9 @@ TABLE: dict[str, str] = {
     "penstock.api.train:": "basic_session_run_hooks monitored_session session_run_hook",
 }
 SUBMODULES = "datasets io models monitors ops preprocessing utils"
-# What needs parts of contrib that are not there (state savers), loops of their own, or Dask.
+# What needs loops of their own, or Dask.
 MISSING = (
-    "StateSavingRnnEstimator evaluate extract_dask_data extract_dask_labels read_keyed_batch_examples_shared_queue "
+    "evaluate extract_dask_data extract_dask_labels read_keyed_batch_examples_shared_queue "
     "read_keyed_batch_features_shared_queue train"
 )
 publish(__name__, TABLE, SUBMODULES, MISSING)

@@ -136,7 +136,7 @@ def _min_event_ndims(steps: list[tuple[int, int]]) -> int:
 
 
 class Inline(Bijector):
-    """``bijectors.Inline``: a bijector made of functions."""
+    """``bijectors.Inline``: a bijector made of functions. Without a number of axes (as up to TensorFlow 1.6) they are told none."""
 
     def __init__(self, forward_fn: Callable[..., Any] | None = None, inverse_fn: Callable[..., Any] | None = None,
                  inverse_log_det_jacobian_fn: Callable[..., Any] | None = None, forward_log_det_jacobian_fn: Callable[..., Any] | None = None,
@@ -144,6 +144,8 @@ class Inline(Bijector):
                  inverse_event_shape_fn: Callable[..., Any] | None = None, inverse_event_shape_tensor_fn: Callable[..., Any] | None = None,
                  is_constant_jacobian: bool = False, validate_args: bool = False, forward_min_event_ndims: int | None = None,
                  inverse_min_event_ndims: int | None = None, name: str = "inline") -> None:
+        if forward_min_event_ndims is None and inverse_min_event_ndims is None:
+            forward_min_event_ndims = 0
         super().__init__(forward_min_event_ndims=forward_min_event_ndims, inverse_min_event_ndims=inverse_min_event_ndims,
                          is_constant_jacobian=is_constant_jacobian, validate_args=validate_args, name=name)
         shapes = {"forward_event_shape": forward_event_shape_fn, "forward_event_shape_tensor": forward_event_shape_tensor_fn,

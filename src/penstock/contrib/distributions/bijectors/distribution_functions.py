@@ -38,17 +38,17 @@ class Gumbel(Bijector):
         return tf.exp(-tf.exp(-z))
 
     def _inverse(self, y: tf.Tensor) -> tf.Tensor:
-        return self.loc - self.scale * tf.log(-tf.log(self._checked(y)))
+        return self.loc - self.scale * tf.log(-tf.log(self._check(y)))
 
     def _inverse_log_det_jacobian(self, y: tf.Tensor) -> tf.Tensor:
-        y = self._checked(y)
+        y = self._check(y)
         return tf.log(self.scale / (-tf.log(y) * y))
 
     def _forward_log_det_jacobian(self, x: tf.Tensor) -> tf.Tensor:
         z = (x - self.loc) / self.scale
         return -z - tf.exp(-z) - tf.log(self.scale)
 
-    def _checked(self, y: tf.Tensor) -> tf.Tensor:
+    def _check(self, y: tf.Tensor) -> tf.Tensor:
         if not self.validate_args:
             return y
         return checked(y, tf.assert_non_negative(y, message="Inverse transformation input must be greater than 0."),
@@ -76,19 +76,19 @@ class Kumaraswamy(Bijector):
         return self._concentration0
 
     def _forward(self, x: tf.Tensor) -> tf.Tensor:
-        x = self._checked(x)
+        x = self._check(x)
         return tf.exp(tf.log1p(-tf.exp(tf.log1p(-x) / self.concentration0)) / self.concentration1)
 
     def _inverse(self, y: tf.Tensor) -> tf.Tensor:
-        y = self._checked(y)
+        y = self._check(y)
         return tf.exp(tf.log1p(-(1 - y ** self.concentration1) ** self.concentration0))
 
     def _inverse_log_det_jacobian(self, y: tf.Tensor) -> tf.Tensor:
-        y = self._checked(y)
+        y = self._check(y)
         a, b = self.concentration1, self.concentration0
         return tf.log(a) + tf.log(b) + (a - 1) * tf.log(y) + (b - 1) * tf.log1p(-y ** a)
 
-    def _checked(self, x: tf.Tensor) -> tf.Tensor:
+    def _check(self, x: tf.Tensor) -> tf.Tensor:
         if not self.validate_args:
             return x
         return checked(x, tf.assert_non_negative(x, message="sample must be non-negative"),

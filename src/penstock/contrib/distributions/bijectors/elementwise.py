@@ -45,14 +45,14 @@ class AbsoluteValue(Bijector):
         return tf.abs(x)
 
     def _inverse(self, y: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        y = self._checked(y, y)
+        y = self._check(y, y)
         return -y, y
 
     def _inverse_log_det_jacobian(self, y: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        zeros = self._checked(tf.constant(0.0, dtype=y.dtype), y)
+        zeros = self._check(tf.constant(0.0, dtype=y.dtype), y)
         return zeros, zeros
 
-    def _checked(self, result: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+    def _check(self, result: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         return checked(result, tf.assert_non_negative(y, message="Argument y was negative")) if self.validate_args else result
 
 
@@ -182,25 +182,25 @@ class Softplus(Bijector):
         return self._hinge_softness
 
     def _forward(self, x: tf.Tensor) -> tf.Tensor:
-        return self._softened(tf.softplus, x)
+        return self._soften(tf.softplus, x)
 
     def _inverse(self, y: tf.Tensor) -> tf.Tensor:
-        return self._softened(softplus_inverse, y)
+        return self._soften(softplus_inverse, y)
 
-    def _softened(self, function: Any, x: tf.Tensor) -> tf.Tensor:
+    def _soften(self, function: Any, x: tf.Tensor) -> tf.Tensor:
         if self.hinge_softness is None:
             return function(x)
         c = tf.cast(self.hinge_softness, x.dtype)
         return c * function(x / c)
 
-    def _scaled(self, x: tf.Tensor) -> tf.Tensor:
+    def _scale(self, x: tf.Tensor) -> tf.Tensor:
         return x if self.hinge_softness is None else x / tf.cast(self.hinge_softness, x.dtype)
 
     def _inverse_log_det_jacobian(self, y: tf.Tensor) -> tf.Tensor:
-        return -tf.log(-tf.expm1(-self._scaled(y)))
+        return -tf.log(-tf.expm1(-self._scale(y)))
 
     def _forward_log_det_jacobian(self, x: tf.Tensor) -> tf.Tensor:
-        return -tf.softplus(-self._scaled(x))
+        return -tf.softplus(-self._scale(x))
 
 
 class Softsign(Bijector):
@@ -213,16 +213,16 @@ class Softsign(Bijector):
         return x / (1.0 + tf.abs(x))
 
     def _inverse(self, y: tf.Tensor) -> tf.Tensor:
-        y = self._checked(y)
+        y = self._check(y)
         return y / (1.0 - tf.abs(y))
 
     def _forward_log_det_jacobian(self, x: tf.Tensor) -> tf.Tensor:
         return -2.0 * tf.log1p(tf.abs(x))
 
     def _inverse_log_det_jacobian(self, y: tf.Tensor) -> tf.Tensor:
-        return -2.0 * tf.log1p(-tf.abs(self._checked(y)))
+        return -2.0 * tf.log1p(-tf.abs(self._check(y)))
 
-    def _checked(self, y: tf.Tensor) -> tf.Tensor:
+    def _check(self, y: tf.Tensor) -> tf.Tensor:
         if not self.validate_args:
             return y
         dtype = y.dtype.base_dtype
@@ -237,15 +237,15 @@ class Square(Bijector):
         super().__init__(forward_min_event_ndims=0, validate_args=validate_args, name=name)
 
     def _forward(self, x: tf.Tensor) -> tf.Tensor:
-        return tf.square(self._checked(x))
+        return tf.square(self._check(x))
 
     def _inverse(self, y: tf.Tensor) -> tf.Tensor:
-        return tf.sqrt(self._checked(y))
+        return tf.sqrt(self._check(y))
 
     def _forward_log_det_jacobian(self, x: tf.Tensor) -> tf.Tensor:
-        return np.log(2.0) + tf.log(self._checked(x))
+        return np.log(2.0) + tf.log(self._check(x))
 
-    def _checked(self, t: tf.Tensor) -> tf.Tensor:
+    def _check(self, t: tf.Tensor) -> tf.Tensor:
         return checked(t, tf.assert_non_negative(t, message="All elements must be non-negative.")) if self.validate_args else t
 
 

@@ -49,7 +49,7 @@ class Ordered(_LastAxis):
         super().__init__(forward_min_event_ndims=1, validate_args=validate_args, name=name)
 
     def _forward(self, x: tf.Tensor) -> tf.Tensor:
-        x = self._checked(x)
+        x = self._check(x)
         first = x[..., 0, None]
         return tf.concat([first, tf.log(x[..., 1:] - x[..., :-1])], axis=-1)
 
@@ -61,10 +61,10 @@ class Ordered(_LastAxis):
         return tf.reduce_sum(y[..., 1:], axis=-1)
 
     def _forward_log_det_jacobian(self, x: tf.Tensor) -> tf.Tensor:
-        x = self._checked(x)
+        x = self._check(x)
         return -tf.reduce_sum(tf.log(x[..., 1:] - x[..., :-1]), axis=-1)
 
-    def _checked(self, x: tf.Tensor) -> tf.Tensor:
+    def _check(self, x: tf.Tensor) -> tf.Tensor:
         if not self.validate_args:
             return x
         message = "Forward transformation input must be strictly increasing."
@@ -72,15 +72,33 @@ class Ordered(_LastAxis):
 
 
 class SoftmaxCentered(_LastAxis):
-    """``bijectors.SoftmaxCentered``: the softmax of vectors with a 0 behind their elements."""
+    """``bijectors.SoftmaxCentered``: the softmax of vectors with a 0 behind their elements. With ``event_ndims=0``, which TensorFlow had up to 1.6,
+    it takes numbers, each of which becomes a vector of two.
+    """
 
     _growth = 1
 
     def __init__(self, validate_args: bool = False, name: str = "softmax_centered", event_ndims: Any = None) -> None:
-        super().__init__(forward_min_event_ndims=1, validate_args=validate_args, name=name, event_ndims=event_ndims)
+        self._takes_numbers = event_ndims == 0
+        super().__init__(forward_min_event_ndims=0 if self._takes_numbers else 1, inverse_min_event_ndims=1, validate_args=validate_args, name=name,
+                         event_ndims=event_ndims or None)
+
+    def _forward_event_shape(self, input_shape: tf.TensorShape) -> tf.TensorShape:
+        return super()._forward_event_shape(input_shape.concatenate([1]) if self._takes_numbers else input_shape)
+
+    def _forward_event_shape_tensor(self, input_shape: tf.Tensor) -> tf.Tensor:
+        return super()._forward_event_shape_tensor(tf.concat([input_shape, [1]], 0) if self._takes_numbers else input_shape)
+
+    def _inverse_event_shape(self, output_shape: tf.TensorShape) -> tf.TensorShape:
+        vector = super()._inverse_event_shape(output_shape)
+        return vector[:-1] if self._takes_numbers else vector
+
+    def _inverse_event_shape_tensor(self, output_shape: tf.Tensor) -> tf.Tensor:
+        vector = super()._inverse_event_shape_tensor(output_shape)
+        return vector[:-1] if self._takes_numbers else vector
 
     def _forward(self, x: tf.Tensor) -> tf.Tensor:
-        return tf.softmax(pad(x, axis=-1, back=True))
+        return tf.softmax(pad(x[..., None] if self._takes_numbers else x, axis=-1, back=True))
 
     def _inverse(self, y: tf.Tensor) -> tf.Tensor:
         x = tf.log(y)
@@ -89,14 +107,22 @@ class SoftmaxCentered(_LastAxis):
         if y.shape.ndims is not None:
             length = y.shape.as_list()[-1]
             x.set_shape(y.shape[:-1].concatenate([None if length is None else length - 1]))
-        return x
+        return tf.squeeze(x, axis=-1) if self._takes_numbers else x
 
     def _inverse_log_det_jacobian(self, y: tf.Tensor) -> tf.Tensor:
         return -tf.reduce_sum(tf.log(y), axis=-1)
 
     def _forward_log_det_jacobian(self, x: tf.Tensor) -> tf.Tensor:
+        x = x[..., None] if self._takes_numbers else x
         normalization = tf.softplus(tf.reduce_logsumexp(x, axis=-1, keepdims=True))
         return tf.squeeze(-normalization + tf.reduce_sum(x - normalization, axis=-1, keepdims=True), axis=-1)
+
+
+class SigmoidCentered(SoftmaxCentered):
+    """``bijectors.SigmoidCentered`` of TensorFlow 1.4: numbers become vectors of two, a sigmoid and what it lacks of 1."""
+
+    def __init__(self, validate_args: bool = False, name: str = "sigmoid_centered") -> None:
+        super().__init__(validate_args, name, event_ndims=0)
 
 
 class Permute(Bijector):
@@ -149,11 +175,11 @@ class Reshape(Bijector):
 
     def _forward(self, x: tf.Tensor) -> tf.Tensor:
         with tf.control_dependencies(self._assertions):
-            return self._reshaped(x, self._event_shape_in, self._event_shape_out)
+            return self._reshape(x, self._event_shape_in, self._event_shape_out)
 
     def _inverse(self, y: tf.Tensor) -> tf.Tensor:
         with tf.control_dependencies(self._assertions):
-            return self._reshaped(y, self._event_shape_out, self._event_shape_in)
+            return self._reshape(y, self._event_shape_out, self._event_shape_in)
 
     def _inverse_log_det_jacobian(self, y: tf.Tensor) -> tf.Tensor:
         with tf.control_dependencies(self._assertions):
@@ -179,7 +205,7 @@ class Reshape(Bijector):
         with tf.control_dependencies(self._assertions):
             return function(tf.zeros(dtype=tf.float32, shape=shape))
 
-    def _reshaped(self, x: tf.Tensor, before: tf.Tensor, after: tf.Tensor) -> tf.Tensor:
+    def _reshape(self, x: tf.Tensor, before: tf.Tensor, after: tf.Tensor) -> tf.Tensor:
         static_ndims = tf.dimension_value(before.shape.with_rank_at_least(1)[0])
         event_ndims = tf.shape(before)[0]
         x_ndims, x_rank = x.shape.ndims, tf.rank(x)

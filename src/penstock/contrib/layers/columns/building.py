@@ -57,7 +57,7 @@ def check_feature_columns(feature_columns: Any) -> None:
         keys.add(column.key)
 
 
-def _ordered(feature_columns: Any) -> list[Any]:
+def _in_key_order(feature_columns: Any) -> list[Any]:
     """The columns in the order of their keys, checked."""
     feature_columns = list(feature_columns) if not isinstance(feature_columns, dict) else feature_columns
     check_feature_columns(feature_columns)
@@ -67,7 +67,7 @@ def _ordered(feature_columns: Any) -> list[Any]:
 def transform_features(features: dict[Any, Any], feature_columns: Any) -> dict[Any, Any]:
     """``tf.contrib.layers.transform_features``: {column: what it makes of the features}."""
     cache = FeatureCache(features)
-    return {column: cache.get(column) for column in _ordered(feature_columns)}
+    return {column: cache.get(column) for column in _in_key_order(feature_columns)}
 
 
 # --- networks --------------------------------------------------------------------------------------------------------
@@ -81,27 +81,37 @@ def input_from_feature_columns(columns_to_tensors: dict[Any, Any], feature_colum
 def sequence_input_from_feature_columns(columns_to_tensors: dict[Any, Any], feature_columns: Any, weight_collections: Any = None,
                                         trainable: bool = True, scope: Any = None) -> Any:
     """``tf.contrib.layers.sequence_input_from_feature_columns``: the same for sequences: [batch, time, numbers]."""
-    for column in feature_columns:
+    check_sequence_columns(feature_columns)
+    return _input(columns_to_tensors, feature_columns, weight_collections, trainable, scope, 3, "sequence_input_from_feature_columns", None)
+
+
+def check_sequence_columns(columns: Iterable[Any]) -> None:
+    """ValueError for a column that sequences cannot have."""
+    for column in columns:
         if not isinstance(column, _FOR_SEQUENCES):
             raise ValueError(f"FeatureColumn type _{type(column).__name__} is not currently supported for sequence data. Column: {column.name}")
-    for column in _with_sources(feature_columns):
+    for column in _with_sources(columns):
         if isinstance(column, _NOT_FOR_SEQUENCES):
             raise ValueError(f"Column {column.name} is of type _{type(column).__name__}, which is not currently supported for sequences.")
-    return _input(columns_to_tensors, feature_columns, weight_collections, trainable, scope, 3, "sequence_input_from_feature_columns", None)
+
+
+def parent_columns(column: Any) -> list[Any]:
+    """The columns that a column is made of."""
+    source = [getattr(column, field) for field in ("sparse_id_column", "source_column") if hasattr(column, field)]
+    return [*source, *getattr(column, "columns", ())]
 
 
 def _with_sources(columns: Iterable[Any]) -> list[Any]:
     """The columns, and all that they are made of."""
     result = list(columns)
     for column in result:  # it grows
-        source = [getattr(column, field) for field in ("sparse_id_column", "source_column") if hasattr(column, field)]
-        result += [each for each in [*source, *getattr(column, "columns", ())] if each not in result]
+        result += [each for each in parent_columns(column) if each not in result]
     return result
 
 
 def _input(features: dict[Any, Any], feature_columns: Any, weight_collections: Any, trainable: bool, scope: Any, rank: int, default_name: str,
            cols_to_outs: dict[Any, Any] | None) -> Any:
-    columns = _ordered(feature_columns)
+    columns = _in_key_order(feature_columns)
     if cols_to_outs is not None and not isinstance(cols_to_outs, dict):
         raise ValueError("cols_to_outs must be a dict unless None")
     with variable_scope(scope, default_name=default_name, values=list(features.values())):
@@ -126,7 +136,7 @@ def _with_globals(weight_collections: Any) -> Any:
 def weighted_sum_from_feature_columns(columns_to_tensors: dict[Any, Any], feature_columns: Any, num_outputs: int, weight_collections: Any = None,
                                       trainable: bool = True, scope: Any = None) -> tuple[Any, dict[Any, list[Any]], Any]:
     """``tf.contrib.layers.weighted_sum_from_feature_columns``: (sums [batch, num_outputs], {column: its weights}, bias)."""
-    columns = _ordered(feature_columns)
+    columns = _in_key_order(feature_columns)
     with variable_scope(scope, default_name="weighted_sum_from_feature_columns", values=list(columns_to_tensors.values())):
         cache, sums, variables = FeatureCache(columns_to_tensors), [], {}
         make = _maker(num_outputs, weight_collections, trainable)
@@ -142,7 +152,7 @@ def joint_weighted_sum_from_feature_columns(columns_to_tensors: dict[Any, Any], 
                                             weight_collections: Any = None, trainable: bool = True,
                                             scope: Any = None) -> tuple[Any, list[Any], Any]:
     """``tf.contrib.layers.joint_weighted_sum_from_feature_columns``: the same with one variable for the ids of all columns."""
-    columns = _ordered(feature_columns)
+    columns = _in_key_order(feature_columns)
     with variable_scope(scope, default_name="joint_weighted_sum_from_feature_columns", values=list(columns_to_tensors.values())):
         cache, offset, shifted = FeatureCache(columns_to_tensors), 0, []
         for column in columns:
@@ -208,7 +218,7 @@ def create_feature_spec_for_parsing(feature_columns: Any) -> dict[str, Any]:
 
 def parse_feature_columns_from_examples(serialized: Any, feature_columns: Any, name: str | None = None, example_names: Any = None) -> dict[Any, Any]:
     """``tf.contrib.layers.parse_feature_columns_from_examples``: the features of serialized Examples, and what columns make of them."""
-    columns = _ordered(feature_columns)
+    columns = _in_key_order(feature_columns)
     features = parse_example(serialized=serialized, features=create_feature_spec_for_parsing(columns), name=name, example_names=example_names)
     return {**features, **transform_features(features, columns)}
 
@@ -221,9 +231,9 @@ def parse_feature_columns_from_sequence_examples(serialized: Any, context_featur
     except ValueError as error:
         raise ValueError("serialized must contain as single sequence example. Batching must be done after parsing for sequence examples. "
                          f"Error: {error}") from error
-    context = create_feature_spec_for_parsing(_ordered(context_feature_columns or []))
+    context = create_feature_spec_for_parsing(_in_key_order(context_feature_columns or []))
     sequence = {key: _of_sequence(key, feature) for key, feature in
-                create_feature_spec_for_parsing(_ordered(sequence_feature_columns or [])).items()}
+                create_feature_spec_for_parsing(_in_key_order(sequence_feature_columns or [])).items()}
     return parse_single_sequence_example(serialized, context, sequence, example_name, name)
 
 

@@ -127,7 +127,7 @@ def sparse_column_with_integerized_feature(column_name: str, bucket_size: int, c
         raise ValueError(f"bucket_size must be set if is_integerized is True. column_name: {column_name}")
     if not dtype.is_integer:
         raise ValueError(f"dtype must be an integer if is_integerized is True. dtype: {dtype}, column_name: {column_name}.")
-    return _checked(SparseColumnIntegerized(column_name, True, bucket_size, None, combiner, dtype))
+    return _check(SparseColumnIntegerized(column_name, True, bucket_size, None, combiner, dtype))
 
 
 def sparse_column_with_hash_bucket(column_name: str, hash_bucket_size: int, combiner: str = "sum", dtype: Any = dtypes.string,
@@ -138,7 +138,7 @@ def sparse_column_with_hash_bucket(column_name: str, hash_bucket_size: int, comb
             raise ValueError("hash_keys must be a non-empty list.")
         if not all(isinstance(pair, list) and len(pair) == 2 and all(isinstance(key, int) for key in pair) for pair in hash_keys):
             raise ValueError("Each element of hash_keys must be a pair of integers.")
-    column = _checked(SparseColumnHashed(column_name, False, hash_bucket_size, None, combiner, dtype))
+    column = _check(SparseColumnHashed(column_name, False, hash_bucket_size, None, combiner, dtype))
     column.hash_keys = hash_keys
     return column
 
@@ -147,7 +147,7 @@ def sparse_column_with_keys(column_name: str, keys: Any, default_value: int = -1
     """``tf.contrib.layers.sparse_column_with_keys``: ids are places in a list."""
     keys = tuple(keys)
     lookup = SparseIdLookupConfig(keys=keys, vocab_size=len(keys), default_value=default_value)
-    return _checked(SparseColumnKeys(column_name, False, None, lookup, combiner, dtype))
+    return _check(SparseColumnKeys(column_name, False, None, lookup, combiner, dtype))
 
 
 def sparse_column_with_vocabulary_file(column_name: str, vocabulary_file: str, num_oov_buckets: int = 0, vocab_size: int | None = None,
@@ -157,10 +157,10 @@ def sparse_column_with_vocabulary_file(column_name: str, vocabulary_file: str, n
         raise ValueError(f"vocab_size should be defined. column_name: {column_name}")
     lookup = SparseIdLookupConfig(vocabulary_file=vocabulary_file, num_oov_buckets=num_oov_buckets, vocab_size=vocab_size,
                                   default_value=default_value)
-    return _checked(SparseColumnVocabulary(column_name, False, None, lookup, combiner, dtype))
+    return _check(SparseColumnVocabulary(column_name, False, None, lookup, combiner, dtype))
 
 
-def _checked(column: Any) -> Any:
+def _check(column: Any) -> Any:
     """The column itself, if its type and the number of its ids make sense."""
     name, dtype, size = column.column_name, column.dtype, column.bucket_size
     if dtype != dtypes.string and not dtype.is_integer:

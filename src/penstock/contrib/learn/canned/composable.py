@@ -68,7 +68,7 @@ class ComposableModel:
             return OPTIMIZER_CLS_NAMES[self._optimizer or self.default_optimizer](learning_rate=self.default_rate())
         return self._optimizer() if callable(self._optimizer) else self._optimizer
 
-    def _partitioned(self, name: str, values: Any, min_slice_size: int = 256 << 10) -> Any:
+    def _partition(self, name: str, values: Any, min_slice_size: int = 256 << 10) -> Any:
         return tf.variable_scope(self._scope + name, values=list(values),
                                  partitioner=min_max_variable_partitioner(self._num_ps_replicas, min_slice_size=min_slice_size))
 
@@ -91,7 +91,7 @@ class LinearComposableModel(ComposableModel):
         """The weighted sum."""
         self._feature_columns = feature_columns
         weighted_sum = joint_weighted_sum_from_feature_columns if self._joint_weights else weighted_sum_from_feature_columns
-        with self._partitioned("", features.values(), _TABLE_SLICE) as scope:
+        with self._partition("", features.values(), _TABLE_SLICE) as scope:
             return weighted_sum(features, self._columns(), self._num_label_columns, weight_collections=[self._scope], trainable=self._trainable,
                                 scope=scope)[0]
 
@@ -124,31 +124,31 @@ class DNNComposableModel(ComposableModel):
     def build_model(self, features: dict[str, Any], feature_columns: Any, is_training: bool) -> Any:
         """The logits of the network."""
         self._feature_columns = feature_columns
-        with self._partitioned("/input_from_feature_columns", features.values(), _TABLE_SLICE) as scope:
+        with self._partition("/input_from_feature_columns", features.values(), _TABLE_SLICE) as scope:
             net = input_from_feature_columns(features, self._columns(), weight_collections=[self._scope], trainable=self._trainable, scope=scope)
         options = {"variables_collections": [self._scope], "trainable": self._trainable}
         for number, units in enumerate(self._hidden_units):
-            with self._partitioned(f"/hiddenlayer_{number}", [net]) as scope:
+            with self._partition(f"/hiddenlayer_{number}", [net]) as scope:
                 net = fully_connected(net, units, activation_fn=self._activation_fn, scope=scope, **options)
                 if self._dropout is not None and is_training:
                     net = dropout_layer(net, keep_prob=1.0 - self._dropout)
             _summarize(net, scope.name)
-        with self._partitioned("/logits", [net]) as scope:
+        with self._partition("/logits", [net]) as scope:
             logits = fully_connected(net, self._num_label_columns, activation_fn=None, scope=scope, **options)
         _summarize(logits, "logits")
         return logits
 
-    def _stored(self, model_dir: str, kind: str) -> list[Any]:
+    def _stored_values(self, model_dir: str, kind: str) -> list[Any]:
         layers = [*(f"hiddenlayer_{number}" for number, _ in enumerate(self._hidden_units)), "logits"]
         return [load_variable(model_dir, f"{self._scope}/{layer}/{kind}") for layer in layers]
 
     def get_weights(self, model_dir: str) -> list[Any]:
         """The weights of the layers in a checkpoint."""
-        return self._stored(model_dir, "weights")
+        return self._stored_values(model_dir, "weights")
 
     def get_bias(self, model_dir: str) -> list[Any]:
         """The biases of the layers in a checkpoint."""
-        return self._stored(model_dir, "biases")
+        return self._stored_values(model_dir, "biases")
 
 
 def _summarize(value: Any, tag: str) -> None:

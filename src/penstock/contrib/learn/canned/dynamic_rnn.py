@@ -58,7 +58,7 @@ class DynamicRnnEstimator(Estimator):
         if prediction_type not in (PredictionType.SINGLE_VALUE, PredictionType.MULTIPLE_VALUE):
             raise ValueError("prediction_type must be one of PredictionType.MULTIPLE_VALUE or PredictionType.SINGLE_VALUE; got "
                              f"{prediction_type}")
-        head = _head(problem_type, num_classes, predict_probabilities)
+        head = head_for(problem_type, num_classes, predict_probabilities)
         if optimizer == "Momentum":
             optimizer = MomentumOptimizer(learning_rate, momentum)
 
@@ -74,11 +74,11 @@ class DynamicRnnEstimator(Estimator):
 
                 def train_op_fn(loss: Any) -> Any:
                     return optimize_loss(loss, None, learning_rate, optimizer, clip_gradients=gradient_clipping_norm, summaries=OPTIMIZER_SUMMARIES)
-                return _model_ops(head, prediction_type, predict_probabilities, lengths, logits, final_state, labels, mode, train_op_fn)
+                return model_ops(head, prediction_type, predict_probabilities, lengths, logits, final_state, labels, mode, train_op_fn)
         super().__init__(model_fn, model_dir, config, feature_engineering_fn=feature_engineering_fn)
 
 
-def _head(problem_type: int, num_classes: int | None, predict_probabilities: bool) -> SingleHead:
+def head_for(problem_type: int, num_classes: int | None, predict_probabilities: bool) -> SingleHead:
     """The head for a problem: what it predicts, and its loss."""
     if problem_type == ProblemType.CLASSIFICATION:
         if not num_classes:
@@ -128,22 +128,23 @@ def _logits(features: dict[str, Any], sequence_columns: Any, context_columns: An
 def _initial_state(features: dict[str, Any], cell: Any) -> Any:
     """The state among the features; None if there is none."""
     sizes = nest.flatten(cell.state_size)
-    given = [features[name] for name in map(_state_name, range(len(sizes))) if name in features]
+    given = [features[name] for name in map(get_state_name, range(len(sizes))) if name in features]
     if not given:
         return None
     if len(given) != len(sizes):
         raise ValueError(f"RNN state was partially specified. Expected zero or {len(sizes)} state Tensors; got {len(given)}")
     for number, (state, size) in enumerate(zip(given, sizes)):
         if not state.shape.is_compatible_with([None, size]):
-            raise ValueError(f"The feature {_state_name(number)!r} must have the shape [batch, {size}], not {state.shape}.")
+            raise ValueError(f"The feature {get_state_name(number)!r} must have the shape [batch, {size}], not {state.shape}.")
     return nest.pack_sequence_as(cell.zero_state(1, tf.float32), given)
 
 
-def _state_name(number: int) -> str:
+def get_state_name(number: int) -> str:
+    """The feature and the prediction that is a part of the state."""
     return f"{RNNKeys.STATE_PREFIX}_{number}"
 
 
-def _model_ops(head: SingleHead, prediction_type: int, predict_probabilities: bool, lengths: Any, logits: Any, final_state: Any, labels: Any,
+def model_ops(head: SingleHead, prediction_type: int, predict_probabilities: bool, lengths: Any, logits: Any, final_state: Any, labels: Any,
                mode: str, train_op_fn: Callable[[Any], Any]) -> ModelFnOps:
     is_single = prediction_type == PredictionType.SINGLE_VALUE
     wanted = [PredictionKey.SCORES] if head.problem_type == ProblemType.LINEAR_REGRESSION else [PredictionKey.CLASSES]
@@ -153,7 +154,7 @@ def _model_ops(head: SingleHead, prediction_type: int, predict_probabilities: bo
     if not is_single:
         predictions = {key: tf.reshape(value, tf.concat([tf.shape(logits)[:2], tf.shape(value)[1:]], 0)) for key, value in predictions.items()}
     outputs = {"dynamic_rnn_output": (_problem(head), dict(predictions))} if is_single else None
-    states = {_state_name(number): tf.identity(part) for number, part in enumerate(nest.flatten(final_state))}
+    states = {get_state_name(number): tf.identity(part) for number, part in enumerate(nest.flatten(final_state))}
     if mode == ModeKeys.INFER:
         return ModelFnOps(mode, {**predictions, **states}, output_alternatives=outputs)
     masked, used = (flat, labels) if is_single else mask_activations_and_labels(logits, labels, lengths)
@@ -161,7 +162,7 @@ def _model_ops(head: SingleHead, prediction_type: int, predict_probabilities: bo
     metrics = None
     if PredictionKey.CLASSES in predictions:
         classes = predictions[PredictionKey.CLASSES]
-        metrics = {"accuracy": accuracy(used, classes if is_single else _masked(classes, labels, lengths))}
+        metrics = {"accuracy": accuracy(used, classes if is_single else _steps_of_sequences(classes, labels, lengths))}
     return ModelFnOps(mode, {**predictions, **states}, loss, train_op_fn(loss) if mode == ModeKeys.TRAIN else None, metrics, outputs)
 
 
@@ -183,10 +184,10 @@ def select_last_activations(activations: Any, sequence_lengths: Any) -> Any:
 def mask_activations_and_labels(activations: Any, labels: Any, sequence_lengths: Any) -> tuple[Any, Any]:
     """The activations and the labels of the steps that belong to a sequence, one after the other."""
     with tf.name_scope("mask_activations_and_labels"):
-        return _masked(activations, labels, sequence_lengths), _masked(labels, labels, sequence_lengths)
+        return _steps_of_sequences(activations, labels, sequence_lengths), _steps_of_sequences(labels, labels, sequence_lengths)
 
 
-def _masked(values: Any, labels: Any, lengths: Any) -> Any:
+def _steps_of_sequences(values: Any, labels: Any, lengths: Any) -> Any:
     """Those of the steps that belong to a sequence, one after the other."""
     padded = tf.shape(labels)[1]
     mask = tf.ones(tf.shape(labels)[:2], tf.bool_) if lengths is None else tf.sequence_mask(lengths, padded)

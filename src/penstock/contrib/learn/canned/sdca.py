@@ -65,7 +65,7 @@ class SVM(Classifier):
         super().__init__(sdca_model_fn, model_dir, config, sdca_params(head, tuple(feature_columns), optimizer, weight_column_name),
                          feature_engineering_fn)
 
-    predict = Estimator.predict  # all outputs: in TensorFlow it is no classifier
+    predict = Estimator.predict  # all outputs: in TensorFlow it is not a classifier
 
     def predict_proba(self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, outputs: Any = None,  # type: ignore[override]
                       as_iterable: bool = True) -> Any:

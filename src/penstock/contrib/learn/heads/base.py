@@ -130,7 +130,7 @@ class SingleHead(Head):
 
 
 def check_mode(mode: str) -> None:
-    """ValueError for what is no mode."""
+    """ValueError unless it is a mode."""
     if mode not in (ModeKeys.TRAIN, ModeKeys.INFER, ModeKeys.EVAL):
         raise ValueError(f"mode={mode} unrecognized.")
 

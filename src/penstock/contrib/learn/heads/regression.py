@@ -53,3 +53,39 @@ def poisson_regression_head(label_name: str | None = None, weight_column_name: s
     def log_likelihood(labels: Any, logits: Any) -> Any:
         return log_poisson_loss(labels, logits, compute_full_loss=True, name="_poisson_loss")
     return RegressionHead(label_dimension, log_likelihood, tf.exp, label_name, weight_column_name, enable_centered_bias, head_name)
+
+
+class DistributionRegressionHead(RegressionHead):
+    """Predicts the mean of a distribution that is made of the logits; the loss is minus the logarithm of the density of labels."""
+
+    def __init__(self, make_distribution_fn: Callable[[Any], Any], label_dimension: int, logits_dimension: int | None, label_name: str | None,
+                 weight_column_name: str | None, enable_centered_bias: bool, head_name: str | None) -> None:
+        if not callable(make_distribution_fn):
+            raise TypeError("`make_distribution_fn` must be a callable function.")
+        super().__init__(logits_dimension or label_dimension, self._minus_log_prob, lambda logits: self.distribution(logits).mean(), label_name,
+                         weight_column_name, enable_centered_bias, head_name)
+        self._make = make_distribution_fn
+        self.distributions: dict[Any, Any] = {}  # by the logits that they are made of
+
+    def distribution(self, logits: Any, name: str | None = None) -> Any:
+        """The distribution that is made of logits."""
+        with tf.name_scope(name, "distribution", [logits]):
+            if logits not in self.distributions:
+                self.distributions[logits] = self._make(logits)
+            return self.distributions[logits]
+
+    def _minus_log_prob(self, labels: Any, logits: Any) -> Any:
+        made = self.distribution(logits)
+        return -made.log_prob(tf.reshape(labels, tf.concat([tf.shape(labels)[:-1], made.event_shape_tensor()], axis=0)))
+
+    def loss(self, labels: Any, logits: Any, weights: Any) -> LossAndAverage:
+        """The mean over all examples."""
+        return mean_and_average(self._loss_fn(as_column(labels), as_column(logits)), weights)
+
+
+def estimator_head_distribution_regression(make_distribution_fn: Callable[[Any], Any], label_dimension: int = 1, logits_dimension: int | None = None,
+                                           label_name: str | None = None, weight_column_name: str | None = None,
+                                           enable_centered_bias: bool = False, head_name: str | None = None) -> DistributionRegressionHead:
+    """``tf.contrib.distributions.estimator_head_distribution_regression``: numbers, by a distribution that a function makes of the logits."""
+    return DistributionRegressionHead(make_distribution_fn, label_dimension, logits_dimension, label_name, weight_column_name, enable_centered_bias,
+                                      head_name)

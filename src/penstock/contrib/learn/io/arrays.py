@@ -37,7 +37,7 @@ def generator_input_fn(x: Callable[[], Any], target_key: Any = None, batch_size:
 
     def generate() -> Iterator[dict[str, np.ndarray]]:
         rows = _rows(x, batch_size, num_epochs)
-        rows = _shuffled(rows, max(queue_capacity, 1), np.random.RandomState()) if shuffle else rows
+        rows = _shuffle(rows, max(queue_capacity, 1), np.random.RandomState()) if shuffle else rows
         while batch := list(itertools.islice(rows, batch_size)):
             yield {key: np.array([row[key] for row in batch]) for key in first}
 
@@ -87,7 +87,7 @@ def _first_example(x: Any) -> dict[str, Any]:
     return {key: first[key] for key in sorted(first)}
 
 
-def _shuffled(rows: Iterator[Any], capacity: int, random: np.random.RandomState) -> Iterator[Any]:
+def _shuffle(rows: Iterator[Any], capacity: int, random: np.random.RandomState) -> Iterator[Any]:
     """The rows, each exchanged with one of the ``capacity`` rows that come next."""
     waiting = list(itertools.islice(rows, capacity))
     for row in rows:

@@ -1,4 +1,4 @@
-"""Data frames as arrays. pandas is not needed: what is no data frame stays as it is."""
+"""Data frames as arrays. pandas is not needed: other values stay as they are."""
 from __future__ import annotations
 
 from typing import Any

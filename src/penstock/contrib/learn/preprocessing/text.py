@@ -41,7 +41,7 @@ class ByteProcessor:
             yield np.pad(codes, (0, self.max_document_length - len(codes)))
 
     def reverse(self, x: Iterable[np.ndarray]) -> Iterator[str]:
-        """Yields the text of each row; an empty one, if the bytes are no UTF-8."""
+        """Yields the text of each row; an empty one, if the bytes are not UTF-8."""
         for codes in x:
             try:
                 yield np.trim_zeros(codes.astype(np.int8), trim="b").tobytes().decode()

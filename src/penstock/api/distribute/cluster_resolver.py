@@ -1,0 +1,10 @@
+"""``tf.distribute.cluster_resolver``: objects that know the tasks of a cluster."""
+from __future__ import annotations
+
+from penstock.api._table import publish
+
+TABLE: dict[str, str] = {
+    "penstock.estimator.cluster_resolver": "ClusterResolver SimpleClusterResolver TFConfigClusterResolver TPUClusterResolver "
+                                           "UnionResolver=UnionClusterResolver",
+}
+publish(__name__, TABLE, missing="GCEClusterResolver KubernetesClusterResolver SlurmClusterResolver")

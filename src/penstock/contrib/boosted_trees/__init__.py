@@ -1,0 +1,1 @@
+"""``tf.contrib.boosted_trees``: gradient boosted trees as estimators of ``tf.contrib.learn``."""

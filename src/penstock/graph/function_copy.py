@@ -1,0 +1,51 @@
+"""Copies of functions: their operations once more, in another graph."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from penstock.errors import UnimplementedError
+from penstock.graph.function import FuncGraph
+from penstock.graph.node import Operation, Tensor
+from penstock.graph.traverse import in_order
+
+
+def add_copy(function: FuncGraph, target: FuncGraph, inputs: Sequence[Tensor]) -> dict[Tensor, Tensor]:
+    """Adds the operations of a function to ``target``, given its inputs there; what each tensor of the function is then.
+
+    Functions of conditionals and loops, to which gradients add what they need, are copied too.
+    """
+    known, operations = dict(zip(function.inputs, inputs)), dict[Operation, Operation]()
+    arguments = {tensor.op for tensor in function.inputs}
+    for op in in_order(set(function._ops)):
+        if op in arguments:
+            continue
+        if op.definition.control_flow:
+            raise UnimplementedError(None, None, f"the function '{function.name}' has control flow as nodes ({op.type} '{op.name}'): such a function "
+                                     "can be run, but not differentiated")
+        attributes = {key: _copied(value, target, known) if op.definition.captures and isinstance(value, FuncGraph) else value
+                      for key, value in op.attrs.items()}
+        made = op.definition.add_node(target, target.unique_name(op.name.removeprefix(function.scope + "/")),
+                                      tuple(known[tensor] for tensor in op._inputs), attributes)
+        made._control_inputs += [operations[other] for other in op._control_inputs if other in operations]
+        made._extra.update(op._extra)
+        made._device = op._device
+        operations[op] = made
+        for old, new in zip(op.outputs, made.outputs):
+            new._shape, new._handle_data = old._shape, old._handle_data
+            known[old] = new
+    return known
+
+
+def _copied(function: FuncGraph, outer: FuncGraph, known: dict[Tensor, Tensor]) -> FuncGraph:
+    """The function of a conditional or loop, for a copy of that."""
+    twin = FuncGraph(function.name, outer)
+    inputs: list[Any] = []
+    with twin.as_default():
+        for tensor in function.inputs:
+            inputs.append(twin.add_input(tensor.dtype, tensor.shape, tensor.op.name))
+            inputs[-1]._handle_data = tensor._handle_data
+        inside = add_copy(function, twin, inputs)
+    twin.outputs = [inside[tensor] for tensor in function.outputs]
+    twin.captures = {known[outside]: inside[inner] for outside, inner in function.captures.items()}
+    return twin

@@ -1,0 +1,95 @@
+"""fit in imperative style, where TensorFlow's loop differs from that of graphs, and what the updates of optimizers are recorded as."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import penstock as tf
+from support.imperative import imperative
+
+pytestmark = pytest.mark.process
+keras = tf.keras
+X = np.arange(14, dtype=np.float32).reshape(7, 2) / 10
+
+
+class SumOfSquares(keras.Model):
+    """A loss that is a sum over the batch: it tells which rows were together in one."""
+
+    def __init__(self):
+        super().__init__()
+        self.line = keras.layers.Dense(1, kernel_initializer="ones")
+
+    def call(self, inputs):
+        outputs = self.line(inputs)
+        self.add_loss(tf.reduce_sum(tf.square(outputs)))
+        return outputs
+
+
+def per_batch(rows, size):
+    """(loss, rows) of each batch, before any training: the mean square and the sum of squares of sums."""
+    sums = rows.sum(1)
+    return [(np.mean(part ** 2) + np.sum(part ** 2), len(part)) for part in (sums[start:start + size] for start in range(0, len(sums), size))]
+
+
+def fitted(**options):
+    model = SumOfSquares()
+    model.compile(keras.optimizers.SGD(0.0), "mse")
+    return model.fit(epochs=2, verbose=0, **options).history
+
+
+def test_validation_keeps_the_order_of_its_rows():
+    with imperative():
+        history = fitted(x=X, y=np.zeros((7, 1)), batch_size=4, validation_data=(X, np.zeros((7, 1))))
+        losses = per_batch(X, 4)
+        np.testing.assert_allclose(history["val_loss"], [sum(loss * rows for loss, rows in losses) / 7] * 2, rtol=1e-5)
+
+
+def test_training_on_a_dataset_weighs_batches_by_their_rows_and_evaluation_counts_them():
+    with imperative():
+        def dataset():
+            return tf.data.Dataset.from_tensor_slices((X, np.zeros((7, 1), np.float32))).batch(4)
+
+        history = fitted(x=dataset(), validation_data=dataset())
+        losses = per_batch(X, 4)
+        np.testing.assert_allclose(history["loss"], [sum(loss * rows for loss, rows in losses) / 7] * 2, rtol=1e-5)
+        np.testing.assert_allclose(history["val_loss"], [np.mean([loss for loss, _ in losses])] * 2, rtol=1e-5)
+
+
+OPTIMIZERS = {"SGD": lambda: keras.optimizers.SGD(0.1, momentum=0.9), "Adam": lambda: keras.optimizers.Adam(0.1, amsgrad=True),
+              "RMSprop": lambda: keras.optimizers.RMSprop(0.1, centered=True), "Nadam": lambda: keras.optimizers.Nadam(0.1),
+              "Ftrl": lambda: keras.optimizers.Ftrl(0.1), "decay": lambda: keras.optimizers.Adagrad(0.1, decay=0.5)}
+
+
+def moved(optimizer, sparse):
+    a, b = tf.Variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], use_resource=True), tf.Variable(3.0, use_resource=True)
+    for step in range(5):
+        if step == 3:
+            optimizer.lr = 0.05
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.square(tf.gather(a, [0, 2, 0]) if sparse else a * 2.0)) * b
+        count = optimizer.apply_gradients(zip(tape.gradient(loss, [a, b]), [a, b]))
+    return a.numpy(), b.numpy(), int(optimizer.iterations.numpy()), int(count.numpy())
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_an_update_that_is_a_block_does_what_its_operations_do(name, sparse):
+    with imperative():
+        block, one_by_one = OPTIMIZERS[name](), OPTIMIZERS[name]()
+        one_by_one._repeats = None
+        for ours, theirs in zip(moved(block, sparse), moved(one_by_one, sparse)):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+        assert sparse or any(known is not None for known in block._repeats._known.values())
+
+
+def test_python_values_of_an_optimizer_may_change():
+    with imperative():
+        results = []
+        for change in (False, True):
+            variable, optimizer = tf.Variable([1.0], use_resource=True), keras.optimizers.Adam(0.1)
+            for step in range(4):
+                if change and step == 2:
+                    optimizer.epsilon = 10.0
+                optimizer.apply_gradients([(tf.constant([1.0]), variable)])
+            results.append(float(variable.numpy()[0]))
+        assert results[1] > results[0] + 0.1
