@@ -197,6 +197,8 @@ def test_functions_of_private_modules():
         assert evaluation._StopAfterNEvalsHook is tf.contrib.training.StopAfterNEvalsHook
         assert convolutional.Convolution2D is tf.layers.Conv2D and context.in_graph_mode() and not context.in_eager_mode()
         assert constant_op._tensor_shape_tensor_conversion_function(tf.TensorShape([2, 3])).shape == (2,)
+        from tensorflow import pywrap_tensorflow as at_the_top
+        assert at_the_top is tf.pywrap_tensorflow and at_the_top.NewCheckpointReader is pywrap_tensorflow.NewCheckpointReader
         assert not summary_op_util.skip_summary()
         with summary_op_util.summary_scope("loss") as (tag, scope):
             assert tag == "loss"

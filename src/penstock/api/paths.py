@@ -289,7 +289,7 @@ MODULES = {
     "util.tf_stack": "penstock.api.inside_util",
     "compiler.xla.xla": "penstock.contrib.compiler",
     "compiler.xla.jit": "penstock.contrib.compiler",
-    "pywrap_tensorflow": "penstock.api.train",
+    "pywrap_tensorflow": "penstock.api.pywrap_tensorflow",
 }
 
 # Single names: "module:name", as in the tables of the namespaces.
@@ -411,8 +411,6 @@ NAMES = {
     "keras.utils.layer_utils": {"print_summary": "penstock.api.inside_keras:print_summary"},
     "keras.constraints": {old: f"penstock.layers.constraints:{new}" for old, new in
                           (("maxnorm", "MaxNorm"), ("nonneg", "NonNeg"), ("unitnorm", "UnitNorm"))},
-    "pywrap_tensorflow": {"EventsWriter": "penstock.summary.events_writer:EventsWriter",
-                          "EqualGraphDefWrapper": "penstock.api.inside_util:equal_graph_def"},
     "training.monitored_session": {f"_{name}": f"penstock.train.wrapped_sessions:{name}"
                                    for name in ("WrappedSession", "RecoverableSession", "CoordinatedSession", "HookedSession")},
     "ops.gen_dataset_ops": {"save_iterator": "penstock.data.iterator_saveable:save_iterator",

@@ -192,9 +192,9 @@ TABLE = {
 }
 SUBMODULES = (
     "app audio autograph bitwise compat config contrib data debugging distribute distributions dtypes estimator examples feature_column flags gfile "
-    "graph_util image "
-    "initializers io keras layers linalg logging lookup losses manip math metrics nest nn profiler python_io quantization queue ragged random "
-    "raw_ops resource_loader saved_model sets signal sparse spectral strings summary sysconfig test tpu train "
+    "graph_util image initializers "
+    "io keras layers linalg logging lookup losses manip math metrics nest nn profiler python_io pywrap_tensorflow quantization queue "
+    "ragged random raw_ops resource_loader saved_model sets signal sparse spectral strings summary sysconfig test tpu train "
     "user_ops version xla"
 )
 # Built later: a new namespace module moves its name from here to SUBMODULES.

@@ -10,6 +10,7 @@ TABLE: dict[str, str] = {
     "penstock.testing.local_devices": "is_gpu_available is_built_with_cuda is_built_with_rocm is_built_with_gpu_support gpu_device_name",
     "penstock.testing.graphs": "assert_equal_graph_def",
     "penstock.testing.local_cluster": "create_local_cluster",
+    "penstock.testing.stubs": "StubOutForTesting",
     "unittest.mock:": "mock",
 }
 publish(__name__, TABLE)

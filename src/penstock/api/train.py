@@ -25,6 +25,7 @@ TABLE: dict[str, str] = {
     "penstock.checkpoint.checkpoint_state": "latest_checkpoint get_checkpoint_state update_checkpoint_state generate_checkpoint_state_proto "
                                  "checkpoint_exists remove_checkpoint get_checkpoint_mtimes",
     "penstock.checkpoint.contents": "CheckpointReader NewCheckpointReader=new_checkpoint_reader load_checkpoint load_variable list_variables",
+    "penstock.api.sdca": "sdca_fprint sdca_optimizer sdca_shrink_l1",
     "penstock.train.saver": "Saver export_meta_graph import_meta_graph",
     "penstock.train.meta_graph": "write_graph",
     "penstock.checkpoint.new_checkpoints": "checkpoints_iterator",
