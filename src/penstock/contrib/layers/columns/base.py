@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 from penstock.contrib.layers.shaping import inner_flatten
 from penstock.estimator.columns.base import FeatureCache, FeatureColumn
 from penstock.graph.composite import SparseTensor
+from penstock.ops.array.pack import concat
+from penstock.ops.sparse.sparse_functions import sparse_reshape
 from penstock.platform import logging
 from penstock.train.restore_init import init_from_checkpoint
 from penstock.variables.partitioned import PartitionedVariable
@@ -87,8 +89,8 @@ class NumbersColumn(DenseLayersColumn):
 
 
 def with_rank(tensor: Any, rank: int, column_name: str) -> Any:
-    """Numbers with as many axes as a model wants: the last ones become one, or one is added."""
-    ndims = tensor.shape.ndims
+    """Numbers, ids or their weights with as many axes as a model wants: the last ones become one, or one is added. What has them stays."""
+    ndims = tensor.dense_shape.shape.as_list()[0] if isinstance(tensor, SparseTensor) else tensor.shape.ndims
     if ndims is not None and rank > ndims + 1:
         raise ValueError(f"Error while processing column {column_name}. Rank of input Tensor ({ndims}) should be the same as output_rank ({rank}). "
                          "For example, sequence data should typically be 3 dimensional (rank 3) while non-sequence data is typically 2 dimensional "
@@ -96,13 +98,10 @@ def with_rank(tensor: Any, rank: int, column_name: str) -> Any:
     if ndims == rank - 1:
         logging.warning("Rank of input Tensor (%d) should be the same as output_rank (%d) for column. Will attempt to expand dims. It is highly "
                         "recommended that you resize your input, as this behavior may change.", ndims, rank)
+        if isinstance(tensor, SparseTensor):
+            return sparse_reshape(tensor, concat((tensor.dense_shape, [1]), 0))
         return tensor[..., None]
     return tensor if ndims == rank else inner_flatten(tensor, rank)
-
-
-def flattened(ids: SparseTensor, rank: int) -> SparseTensor:
-    """Ids, or their weights, with as many axes as a model wants: the last ones become one. What has them stays, with the extents that are known."""
-    return ids if ids.dense_shape.shape.as_list() == [rank] else inner_flatten(ids, rank)
 
 
 def parts(variable: Any) -> list[Any]:

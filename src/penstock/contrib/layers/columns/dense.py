@@ -12,7 +12,6 @@ from penstock.contrib.layers.columns.base import (
     DenseLayersColumn,
     NumbersColumn,
     check_checkpoint,
-    flattened,
     parts,
     restore_from_checkpoint,
     with_rank,
@@ -177,7 +176,7 @@ class OneHotColumn(DenseLayersColumn, DenseColumn, namedtuple("OneHotColumn", ["
     def dnn_input(self, cache: FeatureCache, weight_collections: Any, trainable: bool, output_rank: int = 2) -> Any:
         """How often each id occurs; with weights, their sums."""
         ids, weights = self.sparse_id_column.get_sparse_tensors(cache)
-        result = counts(flattened(ids, output_rank), weights, self.length)
+        result = counts(with_rank(ids, output_rank, self.name), weights, self.length)
         result.set_shape([None] * (output_rank - 1) + [self.length])
         return result
 
@@ -224,7 +223,7 @@ class EmbeddingColumn(DenseLayersColumn, DenseColumn, namedtuple("EmbeddingColum
         table = parts(self._table(weight_collections, trainable))
         restore_from_checkpoint(self, table)
         return safe_embedding_lookup_sparse(
-            table, flattened(ids, output_rank), sparse_weights=None if weights is None else flattened(weights, output_rank),
+            table, with_rank(ids, output_rank, self.name), sparse_weights=None if weights is None else with_rank(weights, output_rank, self.name),
             combiner=self.combiner, name=f"{self.name}weights", max_norm=self.max_norm)
 
     def linear_input(self, cache: FeatureCache) -> Any:
@@ -329,7 +328,7 @@ class ScatteredEmbeddingColumn(DenseLayersColumn, DenseColumn, namedtuple("Scatt
         """The combined embeddings of an example's values."""
         table = model_variable("weights", shape=[self.size], dtype=dtypes.float32, initializer=self.initializer, trainable=trainable,
                                collections=weight_collections)
-        return scattered_embedding_lookup_sparse(table, flattened(cache.get(self), output_rank), self.dimension, hash_key=self.hash_key,
+        return scattered_embedding_lookup_sparse(table, with_rank(cache.get(self), output_rank, self.name), self.dimension, hash_key=self.hash_key,
                                                  combiner=self.combiner, name="lookup")
 
 

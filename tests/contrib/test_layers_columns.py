@@ -1,0 +1,28 @@
+"""Columns of ``tf.contrib.layers`` for sequences. Numbers are TensorFlow 1.15's."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import penstock as tf
+from penstock.contrib.layers.columns.base import with_rank
+
+pytestmark = pytest.mark.process
+
+
+def test_sequences_of_single_ids():
+    """Ids without an axis for the several of one step get one."""
+    layers = tf.contrib.layers
+    with tf.Graph().as_default(), tf.Session() as session:
+        ids = tf.SparseTensor([[0, 0], [0, 2], [1, 0]], tf.constant([1, 0, 2], tf.int64), [2, 3])
+        column = layers.sparse_column_with_integerized_feature("ids", 3)
+        embedding = layers.embedding_column(column, 2, initializer=tf.constant_initializer(np.arange(6.0).reshape(3, 2)))
+        output = layers.sequence_input_from_feature_columns({"ids": ids}, [layers.one_hot_column(column), embedding])
+        session.run(tf.global_variables_initializer())
+        empty = [0, 0, 0, 0, 0]
+        assert session.run(output).tolist() == [[[2, 3, 0, 1, 0], empty, [0, 1, 1, 0, 0]], [[4, 5, 0, 0, 1], empty, empty]]
+
+
+def test_too_few_axes_for_sequences():
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=r"Rank of input Tensor \(1\) should be the same as output_rank \(3\)"):
+        with_rank(tf.SparseTensor([[0]], [1], [2]), 3, "a")
