@@ -67,7 +67,7 @@ def main() -> int:
     counts = sorted(parser.parse_args().sessions)
     rows = []
     for label, layers in LAYERS.items():
-        ps = subprocess.Popen([sys.executable, "-c", SERVE, "localhost:0"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        ps = subprocess.Popen([sys.executable, "-c", SERVE, "0"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                               stderr=subprocess.DEVNULL)
         try:
             assert ps.stdout is not None

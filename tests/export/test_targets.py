@@ -3,14 +3,16 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 
 import numpy as np
 import pytest
+from llvmlite import binding
 
 import penstock as tf
 from penstock.export import targets
 from penstock.export.targets import TARGETS, X86, find, host, host_cpu
-from support.exported import needs_linker, needs_program, run_bare
+from support.exported import needs_compiler, needs_linker, needs_program, run_bare, run_program
 
 pytestmark = pytest.mark.process
 # How an object file begins, or for ELF what it says its machine is.
@@ -84,6 +86,44 @@ def test_aarch64_by_an_emulator(model, tmp_path):
 def test_armv7_by_an_emulator(model, tmp_path):
     made = export(model, tmp_path, target="armv7-linux", kind="object")
     found = run_bare(made, model[3], (3, 10), "arm-linux-musleabihf", "qemu-arm", batch=3)
+    np.testing.assert_allclose(found, model[4], rtol=1e-5, atol=1e-6)
+
+
+@needs_linker
+@needs_program("qemu-aarch64", "apt install qemu-user")
+def test_android_code_by_an_emulator(model, tmp_path):
+    made = export(model, tmp_path, target="aarch64-android", kind="object")
+    found = run_bare(made, model[3], (3, 10), "aarch64-linux-musl", "qemu-aarch64", batch=3)
+    np.testing.assert_allclose(found, model[4], rtol=1e-5, atol=1e-6)
+
+
+@needs_compiler
+@pytest.mark.skipif(host() != "x86_64-linux" or not binding.get_host_cpu_features().get("avx2"), reason="needs x86-64 with AVX2")
+def test_android_code_of_this_cpu(model, tmp_path):
+    made = export(model, tmp_path, target="x86_64-android", kind="object")
+    np.testing.assert_allclose(run_program(made, model[3], (3, 10), batch=3), model[4], rtol=1e-5, atol=1e-6)
+
+
+@needs_linker
+@pytest.mark.parametrize("name", ["aarch64-android", "x86_64-android", "aarch64-macos", "x86_64-macos"])
+def test_libraries_for_machines_that_are_not_here(model, tmp_path, name):
+    made = export(model, tmp_path, target=name, threads=2)
+    content = made.files["library"].read_bytes()
+    assert b"model_run" in content and b"model_start" in content
+    if "android" in name:
+        assert content[:4] == b"\x7fELF" and b"libm.so\0" in content and b"libc.so\0" in content  # what it asks a device for
+    else:
+        assert content[:4] == b"\xcf\xfa\xed\xfe" and b"@rpath/libmodel.dylib" in content
+
+
+@needs_linker
+@needs_program("wine", "apt install wine64")
+def test_windows_by_wine(model, tmp_path, monkeypatch):
+    monkeypatch.setenv("WINEDEBUG", "-all")
+    monkeypatch.setenv("WINEPREFIX", str(tmp_path / "wine"))
+    made = export(model, tmp_path, target="x86_64-windows", kind="object")
+    compiler = [sys.executable, "-m", "ziglang", "cc", "-target", "x86_64-windows-gnu"]
+    found = run_program(made, model[3], (3, 10), batch=3, compiler=compiler, emulator=["wine"])
     np.testing.assert_allclose(found, model[4], rtol=1e-5, atol=1e-6)
 
 

@@ -5,11 +5,14 @@ import platform
 import subprocess
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.export import model
+from penstock.export.memory import Memory
 from support.exported import Loaded, needs_compiler
 
 pytestmark = [pytest.mark.process, needs_compiler, pytest.mark.skipif(platform.machine() != "x86_64", reason="needs an x86-64 CPU")]
@@ -92,3 +95,19 @@ def test_what_cannot_have_threads_says_so(tmp_path, target, threads, words):
     x = tf.placeholder(tf.float32, [1, 4])
     with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match=words):
         tf.export(x * 2, x, tmp_path, session=session, kind="object", target=target, threads=threads)
+
+
+def test_weights_are_cut_into_panels_before_any_step(tmp_path, monkeypatch):
+    """Also where the calls that do so are alike, and would be shared by threads."""
+    tables: list[Any] = []
+    monkeypatch.setattr(model, "Memory", lambda state, every, *rest: (tables.extend(every), Memory(state, every, *rest))[1])
+    x = layer = tf.placeholder(tf.float32, [8, 64], name="x")
+    for _ in range(6):
+        layer = tf.nn.relu(tf.layers.dense(layer, 64))
+    values = np.random.RandomState(0).randn(8, 64).astype(np.float32)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        made = tf.export({"y": layer}, {"x": x}, tmp_path, session=session, kind="object", name="net", threads=2)
+        expected = session.run(layer, {x: values})
+    assert [call.label for table in tables for call in table.calls] == ["matmul"] * 6
+    np.testing.assert_allclose(Loaded(made).run("run", [values], [(8, 64)])[0], expected, rtol=1e-5, atol=1e-6)

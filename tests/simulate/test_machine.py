@@ -59,6 +59,23 @@ def test_a_serial_part_is_not_shared_out(clock):
     assert log.times["half serial"] == pytest.approx(0.5 + 0.5 / 4)
 
 
+def test_threads_hold_their_cores_while_one_of_them_works_alone(clock):
+    machine, log = Machine(clock, 2), Log(clock)
+    for name in "ab":
+        machine.run(1.0, log(name), width=2.0, serial=0.5)
+    clock.run()
+    assert log.times == {"a": 1.5, "b": 1.5} and machine.busy == pytest.approx(3.0)  # each would take 0.75 seconds of both cores
+
+
+def test_short_work_has_one_core_where_others_may_need_the_rest(clock):
+    log = Log(clock)
+    alone, (crowded, _) = Process(Machine(clock, 2), "alone"), [Process(machine, name) for machine in [Machine(clock, 2)] for name in "ab"]
+    alone.native(1.0, log("alone"), 0.0, is_short=True)
+    crowded.native(1.0, log("with a neighbour"), 0.0, is_short=True)
+    clock.run()
+    assert log.times == {"alone": 0.5, "with a neighbour": 1.0}
+
+
 def test_a_process_has_one_interpreter(clock):
     machine, log = Machine(clock, 4), Log(clock)
     process, other = Process(machine, "a"), Process(machine, "b")

@@ -5,6 +5,7 @@ import ctypes
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -86,15 +87,17 @@ int main(int count, char **paths) {{
 """
 
 
-def run_program(made, x: np.ndarray, shape, batch: int | None = None) -> np.ndarray:
-    """What a C program of this machine writes that runs the model once."""
+def run_program(made, x: np.ndarray, shape, batch: int | None = None, compiler: Sequence[str] = ("gcc",),
+                emulator: Sequence[str] = ()) -> np.ndarray:
+    """What a C program writes that runs the model once: of this machine, or of one that can be emulated."""
     folder: Path = made.files["header"].parent
-    source, program, given, result = (folder / name for name in ("main.c", "main", "x.bin", "y.bin"))
+    source, program, given, result = (folder / name for name in ("main.c", "main.exe", "x.bin", "y.bin"))
     size = int(np.prod(shape))
     source.write_text(_MAIN.format(name=made.name, inputs=x.size, outputs=size, batch="" if batch is None else f"{batch}, "))
     given.write_bytes(np.ascontiguousarray(x, np.float32).tobytes())
-    subprocess.run(["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I", folder, source, made.files["object"], "-o", program, "-lm"], check=True)
-    done = subprocess.run([program, given, result], capture_output=True, text=True, timeout=120)
+    files = ["-I", folder, source, made.files["object"], "-o", program]
+    subprocess.run([*compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", *files, "-lm"], check=True)
+    done = subprocess.run([*emulator, program, given, result], capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr
     return np.frombuffer(result.read_bytes(), np.float32).reshape(shape)
 

@@ -38,7 +38,7 @@ from penstock.state.resources import Resources
 
 _log = logging.getLogger("tensorflow.worker")
 _QUICK = 0.001  # seconds
-_SHORT = 0.003  # seconds: work that a second thread makes hardly shorter, while it spins on a CPU that tasks on the same machine need
+SHORT = 0.003  # seconds: work that a second thread makes hardly shorter, while it spins on a CPU that tasks on the same machine need
 
 Ended = Callable[[list[Any], "OpError | None"], None]  # the results of a part, or its error
 
@@ -156,7 +156,7 @@ class Worker:
             step.rendezvous.fetch(registered.senders)  # type: ignore[attr-defined]
             if order.probe is not None:
                 return _run_probed(registered.planned, feeds, step, order.probe), None
-            with native_alone(self.has_neighbours and registered.seconds < _SHORT):
+            with native_alone(self.has_neighbours and registered.seconds < SHORT):
                 results, metadata = registered.planned.run(feeds, step, order.trace, order.partition_graphs, order.recorded)
             registered.took(time.thread_time() - started)
             self.activity.count()

@@ -5,12 +5,14 @@ import importlib.util
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.errors import FailedPreconditionError
 from penstock.export.targets import Target
 
+_BIONIC = ("libc.so", "libm.so")  # Android's libraries that models may need
 STACK = 2 << 20  # bytes: products keep their blocks there
 
 
@@ -24,10 +26,25 @@ def link(target: Target, object_file: Path, library: Path, symbols: Sequence[str
     if target.is_wasm:
         _link_wasm(target, object_file, library, symbols)
         return
-    options = ["-shared", *(() if "macos" in target.zig else ("-Wl,-s",))]
-    if "linux" in target.zig:
-        options.append(f"-Wl,-soname,{library.name}")
+    if target.zig.endswith("android"):
+        _link_android(target, object_file, library)
+        return
+    named = {"macos": f"-Wl,-install_name,@rpath/{library.name}", "linux": f"-Wl,-soname,{library.name}"}  # what programs look for
+    options = ["-shared", *(option for system, option in named.items() if system in target.zig), *(() if "macos" in target.zig else ("-Wl,-s",))]
     run_zig(["cc", "-target", target.zig, "-O2", *options, "-o", str(library), str(object_file), *([] if "windows" in target.zig else ["-lm"])])
+
+
+def _link_android(target: Target, object_file: Path, library: Path) -> None:
+    """Android's C library is on every device, and not in ``ziglang``: empty libraries of the same names stand for it, so that the model's asks for
+    them."""
+    with tempfile.TemporaryDirectory(prefix="penstock-android-") as folder:
+        source, empty = Path(folder, "empty.c"), Path(folder, "empty.o")
+        source.touch()
+        run_zig(["cc", "-target", target.zig, "-c", "-o", str(empty), str(source)])
+        stand_ins = [str(empty.with_name(name)) for name in _BIONIC]
+        for name, path in zip(_BIONIC, stand_ins):
+            run_zig(["ld.lld", "-shared", "-soname", name, "-o", path, str(empty)])
+        run_zig(["ld.lld", "-shared", "-s", "-z", "max-page-size=16384", "-soname", library.name, "-o", str(library), str(object_file), *stand_ins])
 
 
 def _link_wasm(target: Target, object_file: Path, library: Path, symbols: Sequence[str]) -> None:

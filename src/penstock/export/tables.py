@@ -25,6 +25,7 @@ from penstock.native.machine.codegen import generate
 from penstock.native.specialise.fallback import Fallback
 from penstock.native.specialise.specialisation import Specialisation
 from penstock.native.table.arena import plan_arena
+from penstock.native.table.side_by_side import put_side_by_side
 from penstock.program.ir import Edge
 
 ALIGNMENT = 64
@@ -40,6 +41,7 @@ class Table:
     inputs: list[Array | None]  # per feed; None if it is not used
     outputs: list[Array | np.ndarray]  # per fetch; a value, if it is known now
     variables: dict[Buffer, Variable]
+    threads: int = 1
     offsets: dict[Buffer, int] = field(default_factory=dict)
     arena_bytes: int = 0
 
@@ -75,7 +77,7 @@ def specialise(step: FrozenStep, shapes: Sequence[tuple[int, ...]], types: Seque
             variables[value.array.buffer] = source
         else:
             value.array.buffer.kind, value.array.buffer.value = "constant", np.ascontiguousarray(source.value)
-    table = Table(made.emitter.calls, list(made.emitter.loops), made.emitter.status.buffer, inputs, _outputs(made, body.outputs), variables)
+    table = Table(made.emitter.calls, list(made.emitter.loops), made.emitter.status.buffer, inputs, _outputs(made, body.outputs), variables, threads)
     for call in table.calls:
         if any(array.buffer.kind == "list" for array in call.operands):
             raise CannotExport([(item.node, "it keeps a list that grows from step to step of a loop, which needs memory of unknown size")
@@ -125,6 +127,8 @@ def fold(table: Table, texts: dict[Code, str], known: dict[Any, list[Any]], quan
             table.calls[index].target = after[table.calls[index].target]
     table.loops = [(after[first], after[last]) for first, last in table.loops]
     table.calls = [table.calls[index] for index in left]
+    if table.threads > 1:
+        table.calls = put_side_by_side(table.calls, table.status)
     table.plan()
 
 

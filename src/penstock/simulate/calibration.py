@@ -1,12 +1,14 @@
-"""Measures what messages cost on this machine (``costs.Costs``): a parameter server and a worker, two processes, run steps that differ in one thing.
+"""Measures what messages cost on this machine (``costs.Costs``): parameter servers and a worker, processes that run steps which differ in one thing.
 
-    python -m penstock.simulate.calibration [network]        a worker's process, which starts a parameter server, prints the costs as JSON and ends
-    python -m penstock.simulate.calibration crowd TARGET NUMBER [network]        a further worker of that parameter server, which runs the steps whose
-                                                                                 names it reads until its standard input ends
+    python -m penstock.simulate.calibration [network]        a worker's process, which starts the parameter servers, prints the costs as JSON and ends
+    python -m penstock.simulate.calibration crowd TARGETS NUMBER [network]       a further worker of these parameter servers, which runs the steps
+                                                                                 whose names it reads until its standard input ends
 
-With "network" the two talk as tasks on two machines do. What a crowd costs is measured in a crowd of the same kind: further workers of the parameter
-server fill all cores with the step that is measured. Other programs would not do. They use the caches more, and do not show what becomes cheaper: no
-core goes idle in between and has to be woken, and a parameter server reads several messages at a time.
+With "network" they talk as tasks on several machines do. There are two parameter servers, of which every step uses both alike: the second task of a
+step costs a third more than the only one, as answers come while others are read, and a third one costs what the second does. What a crowd costs is
+measured in a crowd of the same kind: further workers of the parameter servers fill all cores with the step that is measured. Other programs would not
+do. They use the caches more, and do not show what becomes cheaper: no core goes idle in between and has to be woken, and a parameter server reads
+several messages at a time.
 
 Seconds are those that processes spent on a core, so that a busy machine does not matter much; only the latency is a time that passed.
 """
@@ -40,7 +42,8 @@ from penstock.simulate.costs import Costs
 from penstock.variables.initialization import global_variables_initializer
 from penstock.variables.variable import Variable
 
-_PS = "/job:ps/task:0"
+_SERVERS = 2
+_PS = [f"/job:ps/task:{index}" for index in range(_SERVERS)]
 _TENSORS = 16
 _TURNS = 8
 _FLOATS = 1 << 20  # of a large tensor: 4 MB, which no core's own cache holds
@@ -54,13 +57,14 @@ _SERVE = "import sys; from penstock.simulate.calibration import serve; serve(*sy
 NETWORK = "network"  # arguments: no shared memory,
 CROWD = "crowd"  # and one of those beside which another measures
 _CROWDED = ("small update", "large update", "compute")
+_OF_ALL = ("one", "many", "large", "small update", "large update")  # steps that use each of the parameter servers
 
 
 class _Spent(NamedTuple):
     """Seconds per step."""
 
     worker: float  # of a core
-    ps: float
+    ps: float  # of one of them
     wall: float
 
 
@@ -82,10 +86,10 @@ def _measure_costs(patience: float, *arguments: str) -> str:
     return result.stdout
 
 
-def serve(address: str, *arguments: str) -> None:
+def serve(index: str, *arguments: str) -> None:
     """A parameter server, until its standard input ends."""
     unix_sockets.ENABLED &= NETWORK not in arguments
-    server = Server({"ps": [address], "worker": ["localhost:0"]}, "ps", 0)
+    server = Server({"ps": {int(index): "localhost:0"}, "worker": ["localhost:0"]}, "ps", int(index))
     print(server.target, flush=True)
     sys.stdin.read()
     server.stop()
@@ -97,23 +101,29 @@ def main(arguments: list[str]) -> int:
     if CROWD in arguments:
         _run_as_told(*arguments[1:3])
         return 0
-    ps = subprocess.Popen([sys.executable, "-c", _SERVE, "localhost:0", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    servers = [subprocess.Popen([sys.executable, "-c", _SERVE, str(index), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+               for index in range(_SERVERS)]
     try:
-        assert ps.stdout is not None
-        target = ps.stdout.readline().strip()
-        with _worker(target, 0) as (session, steps):
+        targets = [_first_line(server) for server in servers]
+        with _worker(targets, 0) as (session, steps):
             session.run(global_variables_initializer())
-            print(_costs(_experiments(session, steps, target, arguments)).to_json())
+            print(_costs(_experiments(session, steps, targets, arguments)).to_json())
     finally:
-        ps.kill()
-        ps.wait()
+        for server in servers:
+            server.kill()
+            server.wait()
     return 0
 
 
+def _first_line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
 @contextmanager
-def _worker(target: str, number: int) -> Iterator[tuple[Session, dict[str, Operation]]]:
-    """A session of a worker of the parameter server, and its steps."""
-    server = Server({"ps": [target.partition("://")[2]], "worker": {number: "localhost:0"}}, "worker", number)
+def _worker(targets: list[str], number: int) -> Iterator[tuple[Session, dict[str, Operation]]]:
+    """A session of a worker of the parameter servers, and its steps."""
+    server = Server({"ps": [target.partition("://")[2] for target in targets], "worker": {number: "localhost:0"}}, "worker", number)
     with Graph().as_default():
         steps = _steps(f"/job:worker/task:{number}")
         with Session(server.target) as session:
@@ -122,27 +132,31 @@ def _worker(target: str, number: int) -> Iterator[tuple[Session, dict[str, Opera
 
 
 def _steps(worker: str) -> dict[str, Operation]:
-    """Steps whose times tell what messages cost: one that stays on the worker, and those in which it gets one or many tensors of the parameter
+    """Steps whose times tell what messages cost: one that stays on the worker, and those in which it gets one or many tensors of each parameter
     server; in which a tensor goes to and fro; in which a small or a large one is used at both ends; the same use without a message; and one that
     computes with all threads."""
-    with device(_PS):
-        small = [Variable(zeros([])) for _ in range(_TENSORS + 1)]
-        large = Variable(zeros([_FLOATS]))
+    small: list[list[Variable]] = []
+    large: list[Variable] = []
+    for task in _PS:
+        with device(task):
+            small.append([Variable(zeros([])) for _ in range(_TENSORS + 1)])
+            large.append(Variable(zeros([_FLOATS])))
+    first = [variables[0] for variables in small]
     with device(worker):
         here, there = Variable(zeros([_FLOATS])), Variable(zeros([_FLOATS]))
         one, other = Variable(zeros([])), Variable(zeros([]))
         scaled: Any = here * 0.5  # type: ignore[operator]
         halved: Any = one * 0.5  # type: ignore[operator]
-        return {"alone": constant(1.0).op, "one": _take(small[:1]), "many": _take(small), "large": _take([large]),
-                "turns": _turns(small[0], worker), "small update": _update(small[0]), "large update": _update(large),
+        return {"alone": constant(1.0).op, "one": _take(first), "many": _take([each for some in small for each in some]), "large": _take(large),
+                "turns": _turns(first[0], worker), "small update": _update(first), "large update": _update(large),
                 "scale": scaled.op, "subtract": here.assign_sub(there).op, "small scale": halved.op,
                 "small subtract": one.assign_sub(other).op, "compute": _compute()}
 
 
-def _experiments(session: Session, steps: dict[str, Operation], target: str, arguments: list[str]) -> dict[str, _Spent]:
-    ps = connection(target)
+def _experiments(session: Session, steps: dict[str, Operation], targets: list[str], arguments: list[str]) -> dict[str, _Spent]:
+    ps = [connection(target) for target in targets]
     rounds = [{name: _spent(session, step, ps, _SECONDS) for name, step in steps.items()} for _ in range(_ROUNDS)]
-    with _crowd(target, arguments) as tell:
+    with _crowd(targets, arguments) as tell:
         crowded: list[dict[str, _Spent]] = []
         for _ in range(_ROUNDS):
             crowded.append({})
@@ -161,10 +175,9 @@ def _take(variables: list[Variable]) -> Operation:
     return group(*(identity(variable) for variable in variables))
 
 
-def _update(variable: Variable) -> Operation:
-    """A step in which a worker uses a variable, and the parameter server what the worker sends."""
-    change = variable * 0.5  # type: ignore[operator]
-    return variable.assign_sub(change).op
+def _update(variables: list[Variable]) -> Operation:
+    """A step in which a worker uses variables, and the parameter servers what the worker sends."""
+    return group(*(variable.assign_sub(variable * 0.5).op for variable in variables))  # type: ignore[operator]
 
 
 def _compute() -> Operation:
@@ -180,16 +193,16 @@ def _turns(variable: Variable, worker: str) -> Operation:
     """A step in which a tensor goes to and fro."""
     value: Any = variable
     for _ in range(_TURNS):
-        for task in (worker, _PS):
+        for task in (worker, _PS[0]):
             with device(task):
                 value = identity(value)
     return identity(value).op
 
 
 @contextmanager
-def _crowd(target: str, arguments: list[str]) -> Iterator[Callable[[str], None]]:
-    """Further workers of a parameter server; yields what has them all run a step."""
-    command = [sys.executable, "-m", "penstock.simulate.calibration", CROWD, target]
+def _crowd(targets: list[str], arguments: list[str]) -> Iterator[Callable[[str], None]]:
+    """Further workers of the parameter servers; yields what has them all run a step."""
+    command = [sys.executable, "-m", "penstock.simulate.calibration", CROWD, ",".join(targets)]
     others = [subprocess.Popen([*command, str(number + 1), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
               for number in range(_OTHERS * available_cpus())]
 
@@ -201,8 +214,7 @@ def _crowd(target: str, arguments: list[str]) -> Iterator[Callable[[str], None]]
 
     try:
         for other in others:
-            assert other.stdout is not None
-            other.stdout.readline()  # it is ready
+            _first_line(other)  # it is ready
         yield tell
     finally:
         for other in others:
@@ -212,10 +224,10 @@ def _crowd(target: str, arguments: list[str]) -> Iterator[Callable[[str], None]]
             other.wait()
 
 
-def _run_as_told(target: str, number: str) -> None:
+def _run_as_told(targets: str, number: str) -> None:
     """A further worker: runs the step whose name was read last, until there is nothing to be read any more."""
-    with _worker(target, int(number)) as (session, steps):
-        session.run(global_variables_initializer())  # the parameter server's variables, too: their values do not matter
+    with _worker(targets.split(","), int(number)) as (session, steps):
+        session.run(global_variables_initializer())  # the parameter servers' variables, too: their values do not matter
         _run_told_steps(session, steps)
 
 
@@ -234,8 +246,8 @@ def _run_told_steps(session: Session, steps: dict[str, Operation]) -> None:
         session.run(step)
 
 
-def _spent(session: Session, step: Operation, ps: Connection, seconds: float) -> _Spent:
-    """What a step takes in so many seconds of steps; the parameter server also runs parts of others."""
+def _spent(session: Session, step: Operation, ps: list[Connection], seconds: float) -> _Spent:
+    """What a step takes in so many seconds of steps; parameter servers also run parts of others."""
     for _ in range(20):
         session.run(step)
     steps, (before, done), here, begin = 0, _cpu(ps), time.process_time(), time.perf_counter()
@@ -247,14 +259,14 @@ def _spent(session: Session, step: Operation, ps: Connection, seconds: float) ->
     return _Spent(here / steps, (after - before) / max(now - done, steps), wall / steps)
 
 
-def _cpu(ps: Connection) -> tuple[float, int]:
-    """The seconds of a core that it has used, and the parts of steps that it has run."""
-    reply = ps.call(Message("Describe"))
-    description: Any = json.loads(bytes(reply.blobs[0]))[0]
-    return float(description["cpu"]), int(description["steps"])
+def _cpu(servers: list[Connection]) -> tuple[float, int]:
+    """The seconds of a core that they have used, and the parts of steps that they have run."""
+    replies: list[Any] = [json.loads(bytes(ps.call(Message("Describe")).blobs[0]))[0] for ps in servers]
+    return sum(float(reply["cpu"]) for reply in replies), sum(int(reply["steps"]) for reply in replies)
 
 
-def _costs(spent: dict[str, _Spent]) -> Costs:
+def _costs(measured: dict[str, _Spent]) -> Costs:
+    spent = _per_server(measured)
     alone, one, many, turns, update, crowded = (spent[name] for name in ("alone", "one", "many", "turns", "small update", "crowded small update"))
     send, receive = (many.ps - one.ps) / _TENSORS, (many.worker - one.worker) / _TENSORS
     kernels = spent["small scale"].worker + spent["small subtract"].worker - 2 * alone.worker
@@ -266,9 +278,16 @@ def _costs(spent: dict[str, _Spent]) -> Costs:
     send_byte, receive_byte = _bytes(spent, alone)
     return Costs(step=alone.worker, order=max(one.worker - alone.worker - receive - message, 0.0), part=max(one.ps - send - message, 0.0),
                  message=message, send=send, receive=receive, send_byte=send_byte, receive_byte=receive_byte,
-                 latency=max(idle / (2 * _TURNS + 2), 0.0), crowded=crowded.worker / update.worker,
+                 latency=max(idle / (2 * _TURNS + 2), 0.0), crowded=measured["crowded small update"].worker / measured["small update"].worker,
                  queued=min(crowded.ps / update.ps, 1.0), cold_bytes=_cold_bytes(spent),
                  crowded_native=max(spent["crowded compute"].worker / spent["compute"].worker, 1.0))
+
+
+def _per_server(measured: dict[str, _Spent]) -> dict[str, _Spent]:
+    """The same as if there were one parameter server: what the worker does beyond a step of its own is done for each of them."""
+    alone = measured["alone"].worker
+    return {name: step._replace(worker=alone + (step.worker - alone) / _SERVERS) if name.removeprefix("crowded ") in _OF_ALL else step
+            for name, step in measured.items()}
 
 
 def _bytes(spent: dict[str, _Spent], alone: _Spent) -> tuple[float, float]:

@@ -58,7 +58,7 @@ class Costs:
 def cache_file() -> Path:
     """Where the costs of this machine are kept."""
     machine = f"{platform.node()} {platform.machine()} {available_cpus()} {platform.python_version()}"
-    return folder() / f"messages-4-{hashlib.sha256(machine.encode()).hexdigest()[:12]}.json"
+    return folder() / f"messages-5-{hashlib.sha256(machine.encode()).hexdigest()[:12]}.json"
 
 
 def kept() -> Costs | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from penstock.distributed.cluster_spec import task_name
 from penstock.distributed.step_state import Done, Finish, StepState
+from penstock.distributed.worker import SHORT
 from penstock.simulate.clock import Clock
 from penstock.simulate.coordination import MeetingPlace, Stamp
 from penstock.simulate.costs import Costs
@@ -258,6 +259,7 @@ class _Tables:
     """Which blocks of a part wait for what: made once, used by every run of it."""
 
     def __init__(self, part: Part) -> None:
+        self.is_short = sum(block.python + block.native for block in part.blocks) < SHORT
         self.pending = [len(block.needs) + len(block.receives) + 1 for block in part.blocks]  # one for the order
         self.behind: list[list[int]] = [[] for _ in part.blocks]
         self.receivers: dict[int, list[int]] = {}
@@ -316,7 +318,7 @@ class _PartRun:
 
         def in_native() -> None:
             if block.native:
-                self.process.native(block.native, ended, block.serial)
+                self.process.native(block.native, ended, block.serial, self._tables.is_short)
             else:
                 ended()
 

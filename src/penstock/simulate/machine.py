@@ -1,7 +1,9 @@
 """Machines and the processes on them.
 
 A machine shares its cores among what runs, as an operating system does: everything gets the same share, and what cannot use its share leaves it to
-the others. A process is a Python process: native code of it may run on several cores, but only one thread at a time is in the interpreter.
+the others. A process is a Python process: native code of it may run on several cores, but only one thread at a time is in the interpreter. Threads of
+native code hold their cores while one of them works alone: they look for more to do (``native/machine/driver.py``). So what cannot be shared out
+takes the time of all of them, also where others wait for a core.
 """
 from __future__ import annotations
 
@@ -38,6 +40,7 @@ class Machine:
         self._used = 0.0  # cores, since then
         self._version = 0
         self._wide = 0  # how many can use more than one core
+        self.processes = 0
 
     def run(self, seconds: float, then: Then, width: float = 1.0, serial: float = 0.0) -> None:
         """Calls ``then`` when so many seconds of one core have been spent, on up to ``width`` cores, of which a part, ``serial``, uses one only."""
@@ -89,8 +92,8 @@ class Machine:
             cores = min(work.width, free / others)
             free -= cores
             others -= 1
-            work.speed = cores if cores <= 1.0 else 1.0 / (work.serial + (1.0 - work.serial) / cores)
-            self._used += work.speed
+            work.speed = cores / (1.0 + work.serial * (work.width - 1.0))  # Amdahl's law for all of its threads, which get this share of the time
+            self._used += cores
             first = min(first, work.left / work.speed)
         return first
 
@@ -137,6 +140,7 @@ class Process:
 
     def __init__(self, machine: Machine, name: str, crowding: Crowding = ALONE) -> None:
         self.machine, self.name, self._crowding = machine, name, crowding
+        machine.processes += 1
         self._memory = self.most_memory = 0  # bytes of the steps that it runs now, and the most that it had
         self.in_python = 0.0  # seconds in which its interpreter was taken
         self._machine_busy = 0.0  # core seconds of the machine, when this process ran last
@@ -154,12 +158,13 @@ class Process:
         if not self._in_python:
             self._next()
 
-    def native(self, seconds: float, then: Then, serial: float) -> None:
-        """Work outside of it, on all cores of the machine that are free."""
+    def native(self, seconds: float, then: Then, serial: float, is_short: bool = False) -> None:
+        """Work outside of it, on all cores of the machine that are free; ``is_short``: on one, if other processes may need them."""
         extra = self._when_cold(seconds)
         if self.machine.is_full:
             seconds *= self._crowding.native
-        self.machine.run(seconds + extra, lambda: self._left(then), self.machine.cores, serial)
+        width = 1.0 if is_short and self.machine.processes > 1 else self.machine.cores
+        self.machine.run(seconds + extra, lambda: self._left(then), width, serial)
 
     def _when_cold(self, seconds: float) -> float:
         """How much longer work on large arrays takes if others have had the cache."""

@@ -17,6 +17,7 @@ from penstock.native.vector.vectors import I32, I64, IR, POINTER, zeros
 STAGE = 16  # windows that are gathered at a time, before they are cut into tiles
 PANEL_ROWS = DEPTH + 16  # of a panel of B: with room for a whole square
 GROUP = 4  # panels of B in a buffer
+_SHORT = 2  # vectors of a segment that are copied without a loop
 
 # Where the windows of a convolution lie. A window is cut into segments that are contiguous in memory: rows of the window, or its single pixels.
 PATCH_WORDS = (
@@ -105,6 +106,9 @@ class Packing:
         image, to = places
         row_start, row_stop, first_image, first_y, first_x = rows
         e0, e1, dy, dx = segment
+        starts = [b.add(e0, number(v * self.tile.lanes)) for v in range(_SHORT + 1)]
+        vectors = [(b.mul(start, number(self.size)), self.m.first_lanes(b, b.sub(e1, start)), b.icmp_signed("<", start, e1)) for start in starts[:-1]]
+        is_short = b.icmp_signed("<=", e1, starts[-1])
         before = b.block
         head, body, done = (b.append_basic_block(name) for name in ("head", "body", "done"))
         b.branch(head)
@@ -115,11 +119,17 @@ class Packing:
         b.position_at_end(body)
         iy, ix = b.add(b.mul(y, w["stride_y"]), dy), b.add(b.mul(x, w["stride_x"]), dx)
         source = advance(b, image, b.add(b.mul(n, w["image_step"]), b.add(b.mul(iy, w["line_step"]), b.mul(ix, w["pixel_step"]))))
-        low = minimum(b, maximum(b, e0, b.mul(b.neg(ix), w["depth"])), e1)
-        high = maximum(b, minimum(b, e1, b.mul(b.sub(w["in_width"], ix), w["depth"])), low)
-        inside = b.icmp_unsigned("<", iy, w["in_height"])
-        low, high = b.select(inside, low, e1), b.select(inside, high, e1)
-        b.call(piece, [target, source, e0, e1, low, high])
+        inside, limit = b.icmp_unsigned("<", iy, w["in_height"]), b.mul(b.sub(w["in_width"], ix), w["depth"])
+        whole = b.and_(b.and_(inside, b.icmp_signed(">=", ix, number(0))), b.icmp_signed(">=", limit, e1))
+        with b.if_else(b.and_(whole, is_short)) as (quick, any_piece):
+            with quick:  # no padding, and the masks are known: most windows of an image with few channels
+                for at, mask, is_there in vectors:
+                    with b.if_then(is_there):
+                        self.m.store(b, self.m.masked_load(b, advance(b, source, at), mask), advance(b, target, at))
+            with any_piece:
+                low = minimum(b, maximum(b, e0, b.mul(b.neg(ix), w["depth"])), e1)
+                high = maximum(b, minimum(b, e1, limit), low)
+                b.call(piece, [target, source, e0, e1, b.select(inside, low, e1), b.select(inside, high, e1)])
         next_x = b.add(x, number(1))
         wrapped = b.icmp_signed("==", next_x, w["width"])
         next_y = b.add(y, b.zext(wrapped, I64))

@@ -37,7 +37,7 @@ class Specialisation:
         scope.emit()
         arrays: list[Array] = []
         self.results = [self._result(value, arrays) for value in scope.outputs]
-        if emitter.threads > 1:
+        if emitter.threads > 1 and not emitter.ahead:  # ahead of time, calls over constants go first: ``export/tables.py``
             self.emitter.calls = put_side_by_side(self.emitter.calls, self.emitter.status.buffer)
         given = [value.array for value in self.inputs]
         self.table = make_table(self.emitter, given, arrays)  # type: ignore[arg-type]
