@@ -12,7 +12,8 @@ class Case(NamedTuple):
     aim: float | None = None
     stretch: float | None = None
     absolute: bool = False
-    # all; convnet: also channels-last; tf: the TensorFlow 1 API only; plain: one TensorFlow; numpy: NumPy itself; hand: without layers;
+    # all; convnet: also channels-last; compiled, compiled_convnet: also TF+XLA and torch.compile; tf: the TensorFlow 1 API only; plain: one
+    # TensorFlow; numpy: NumPy itself; hand: without layers;
     # fit: those that train a Keras model, or in a loop; eager: imperative style, beside PyTorch (eager_tf: without it); alone: none
     peers: str = "all"
     script: str = ""  # measured in fresh processes by this file, instead of steps of one process
@@ -22,16 +23,16 @@ class Case(NamedTuple):
 _MODELS = {"mlp": "MLP", "lstm": "LSTM", "transformer": "Transformer", "resnet": "ResNet b4", "googlenet": "GoogLeNet b8", "alexnet": "AlexNet b16"}
 _FITS = {"mlp": "MLP", "lstm": "LSTM LM", "resnet": "ResNet b4", "small": "MLP of 32 units, batch 32"}
 CASES = {case.name: case for case in (
-    Case("alexnet_16", "AlexNet, batch 16", 1.0, 0.7, peers="convnet"),
+    Case("alexnet_16", "AlexNet, batch 16", 1.0, 0.7, peers="compiled_convnet"),
     Case("overfeat_8", "Overfeat, batch 8", 1.0, 0.7, peers="convnet"),
     Case("vgg_8", "OxfordNet (VGG-A), batch 8", 1.0, 0.6, peers="convnet"),
     Case("googlenet_8", "GoogLeNet, batch 8", 1.0, 0.75, peers="convnet"),
     Case("googlenet_forward_1", "GoogLeNet forward, batch 1", 1.0, 0.8, peers="convnet"),
     Case("resnet_4", "ResNet-18-like, batch norm, 64x64, batch 4", 1.0, 0.75, peers="convnet"),
     Case("softmax", "softmax regression, batch 10, Adagrad, fed", 0.5, 0.25),
-    Case("mlp", "MLP 784-512-512-10, batch 128, Adam", 0.9, 0.75),
-    Case("lstm", "LSTM LM 2x200, 20 steps, batch 20", 0.9, 0.7),
-    Case("transformer", "Transformer, 2 blocks, T=128, D=256, batch 8", 0.9, 0.7),
+    Case("mlp", "MLP 784-512-512-10, batch 128, Adam", 0.9, 0.7, peers="compiled"),
+    Case("lstm", "LSTM LM 2x200, 20 steps, batch 20", 0.9, 0.7, peers="compiled"),
+    Case("transformer", "Transformer, 2 blocks, T=128, D=256, batch 8", 0.9, 0.7, peers="compiled"),
     Case("elementwise", "elementwise chain over 4M floats, 3 gradients", 1.0, 0.7),
     Case("dependent", "500 dependent ops on 16 floats, with gradient", 1.0, 0.5),
     Case("embedding", "embedding 1,000,000 x 64, 4096 ids, sparse SGD", 0.9, 0.5),

@@ -59,6 +59,8 @@ PEERS = {peer.name: peer for peer in (
 KINDS = {  # which peers a case has
     "all": ("penstock", "tf", "onednn", "torch", "jax"),
     "convnet": ("penstock", "tf", "onednn", "torch", "nhwc", "jax"),
+    "compiled": ("penstock", "tf", "onednn", "xla", "torch", "inductor", "jax"),  # the compilers of the others too
+    "compiled_convnet": ("penstock", "tf", "onednn", "xla", "torch", "nhwc", "inductor", "jax"),
     "tf": ("penstock", "tf", "onednn"),
     "eager": ("penstock", "tf", "onednn", "torch"),
     "eager_tf": ("penstock", "tf", "onednn"),

@@ -59,7 +59,7 @@ def mlp():
     def loss():
         x, y = fed(arrays)
         return functional.cross_entropy(model(x), y)
-    return trained(model, torch.optim.Adam(model.parameters(), RATE), loss)
+    return trained(model, torch.optim.Adam(model.parameters(), RATE, fused=True), loss)
 
 
 class LanguageModel(nn.Module):
@@ -126,7 +126,7 @@ def transformer():
     def loss():
         x, y = fed(arrays)
         return functional.cross_entropy(model(x), y.flatten())
-    return trained(model, torch.optim.Adam(model.parameters(), RATE), loss)
+    return trained(model, torch.optim.Adam(model.parameters(), RATE, fused=True), loss)
 
 
 def elementwise():
@@ -197,7 +197,7 @@ def fit(case):
     x, y = fed(data.epoch(name))
     if name == "resnet":
         x = x.permute(0, 3, 1, 2).contiguous()
-    optimizer = (torch.optim.Adam if name == "mlp" else torch.optim.SGD)(model.parameters(), RATE)
+    optimizer = (torch.optim.Adam if name == "mlp" else torch.optim.SGD)(model.parameters(), RATE, fused=True)
 
     def run():
         losses, hits = [], []
@@ -219,8 +219,11 @@ MODELS = {function.__name__: function for function in (
 
 
 def make(case, variant):
-    """The step of a case; the variant ``channels_last`` keeps images in NHWC."""
+    """The step of a case; the variants ``channels_last`` and ``compiled`` keep images in NHWC."""
     case = case.removeprefix("eager_")
+    compiled = variant == "compiled"
+    if compiled:
+        COMPILED.append(case)
     if is_fit(case):
         return fit(case)
-    return MODELS[case]() if case in MODELS else torch_convnets.make(case, variant == "channels_last")
+    return MODELS[case]() if case in MODELS else torch_convnets.make(case, compiled or variant == "channels_last", compiled)

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.execute.step import Step
+from penstock.ops.data.dataset_ahead import _Line
 from support.pipelines import data_threads, drain, no_threads_left
 from support.threads import PATIENCE
 
@@ -161,3 +163,18 @@ def test_random_numbers_in_parallel_maps_are_all_different():
         x = Dataset.range(50).map(lambda _: tf.random_uniform([]), num_parallel_calls=4).batch(50).make_one_shot_iterator().get_next()
         assert len(np.unique(sess.run(x))) == 50
     assert no_threads_left()
+
+
+def test_a_batch_does_not_wait_until_the_line_is_full():
+    """If it did, a thread that finds no room would wait for those that still work, each time that the line is full."""
+    line, taken = _Line(8, Step()), []
+    places = [line.reserve() for _ in range(8)]
+    consumer = threading.Thread(target=lambda: taken.append(line.take(Step(timeout_ms=int(1000 * PATIENCE)), 32)))
+    consumer.start()
+    while line._wanted == 1:  # until it waits
+        time.sleep(0.001)
+    for number, place in enumerate(places[:4]):
+        line.fill(place, (number,))
+    consumer.join(PATIENCE)
+    assert taken == [(0,)]
+    line.stop()

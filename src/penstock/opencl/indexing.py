@@ -12,7 +12,7 @@ import numpy as np
 
 from penstock.graph.dtypes import as_dtype
 from penstock.native.calls import Array
-from penstock.native.kernels.indexing import Indexing
+from penstock.native.kernels.indexing import Indexing, Layout
 from penstock.native.kernels.rows import RowRule
 from penstock.opencl.builder import SourceBuilder
 from penstock.opencl.contractions import convert_elements
@@ -27,10 +27,10 @@ _FEW = 8  # on a CPU
 class DeviceIndexing(Indexing):
     """Rows are what lies behind the axes that are indexed."""
 
-    def _gather(self, params: Array, indices: Array, result: Array, picks: int, batched: bool) -> None:
+    def _gather(self, params: Array, indices: Array, result: Array, picks: int, batched: bool, layout: Layout) -> None:
         size = params.dtype.itemsize
-        times, limit, length = params.shape if params.rank == 3 else (1, 0, 1)
-        times_step, row = (each // size for each in params.strides[:2]) if params.rank == 3 else (0, 0)
+        times, limit, length = layout[:3]
+        times_step, row = layout.times_step // size, layout.row_step // size
         body = """
   long e = get_global_id(0), pick = get_global_id(1), time = get_global_id(2);
   if (e >= length || pick >= picks) return;
@@ -43,8 +43,8 @@ class DeviceIndexing(Indexing):
         self.emit.launch(text, [params, indices, result, self.emit.status], [length, picks, limit, times_step, row, picks * batched],
                          (length, picks, times), "gather", writes=2)
 
-    def flatten_indices(self, indices: Array, shape: Sequence[int]) -> Array:
-        """Positions in the first axes of a shape as row numbers; they are checked."""
+    def flatten_indices(self, indices: Array, shape: Sequence[int], ends: Sequence[int] | None = None) -> Array:
+        """Positions in the first axes of a shape as row numbers; they must be inside of the shape, and before ``ends``."""
         depth = indices.shape[-1]
         if depth > len(shape):
             self.emit.unsupported("more coordinates than axes")
@@ -54,11 +54,12 @@ class DeviceIndexing(Indexing):
             return result
         lines = ["long i = get_global_id(0); if (i >= count) return;", "long place = 0;"]
         for axis in range(depth):
-            lines.append(f"{{ long at = (long)indices[i * {depth} + {axis}]; if (at < 0 || at >= e{axis}) {{ *status = 1; at = 0; }} "
+            lines.append(f"{{ long at = (long)indices[i * {depth} + {axis}]; if (at < 0 || at >= l{axis}) {{ *status = 1; at = 0; }} "
                          f"place = place * e{axis} + at; }}")
-        text = kernel_text([operand("indices", indices.dtype), Operand("result", "long"), _STATUS], ["count", *(f"e{k}" for k in range(depth))],
-                           "\n".join([*lines, "result[i] = place;"]))
-        self.emit.launch(text, [self.emit.contiguous(indices), result, self.emit.status], [count, *shape[:depth]], (count,), "positions", writes=2)
+        names = ["count", *(f"{letter}{axis}" for letter in "el" for axis in range(depth))]
+        text = kernel_text([operand("indices", indices.dtype), Operand("result", "long"), _STATUS], names, "\n".join([*lines, "result[i] = place;"]))
+        numbers = [count, *shape[:depth], *(ends or shape)[:depth]]
+        self.emit.launch(text, [self.emit.contiguous(indices), result, self.emit.status], numbers, (count,), "positions", writes=2)
         return result
 
     def check(self, indices: Array, limit: int, negatives: bool = False) -> Array:

@@ -4,8 +4,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import penstock as tf
 from penstock.graph.opdef import REGISTRY, lookup
 from penstock.native.calls import Unsupported
+from penstock.native.config import config
 from penstock.ops.state.scattering import scatter, scatter_nd
 from support.native import check, flat_node, native, run
 
@@ -63,6 +65,37 @@ def test_indices_out_of_range_are_refused(wrong):
         native("GatherNd", numbers(7, 5), np.int32([[0, 0], [6, wrong]]), known=())
     with pytest.raises(RuntimeError, match="refused"):
         native("Gather", numbers(0, 5), np.int32([0]), known=())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_a_slice_that_begins_where_the_step_says(dtype, index):
+    for shape, begin, size in (((9,), [4], [5]), ((9,), [9], [0]), ((7, 5), [2, 0], [3, 5]), ((7, 5), [0, 2], [7, 2]),
+                               ((4, 5, 3), [1, 2, 0], [2, 3, 3]), ((4, 5, 3), [3, 0, 1], [1, 5, 2]), ((2, 4, 5, 3), [1, 1, 0, 0], [1, 2, 5, 3])):
+        check("Slice", numbers(*shape, dtype=dtype), np.array(begin, index), np.array(size, index), known=(2,))
+    check("Slice", numbers(8, 10, 6, dtype=dtype)[::2, ::-2], np.array([1, 2, 0], index), np.array([2, 3, 6], index), known=(2,))
+
+
+def test_a_large_slice_is_spread_over_threads():
+    check("Slice", numbers(400, 500, 3), np.int32([50, 70, 0]), np.int32([300, 400, 3]), known=(2,), threads=3)
+
+
+@pytest.mark.parametrize("begin", [[-1, 0], [5, 0], [0, 3], [0, -1], [2**31 - 1, 0]])
+def test_a_slice_that_leaves_the_array_is_refused(begin, monkeypatch):
+    monkeypatch.setattr(config, "mode", "eager")
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, start = tf.placeholder(tf.float32, [7, 5]), tf.placeholder(tf.int32, [2])
+        total = tf.reduce_sum(tf.slice(tf.sqrt(x) + 1.0, start, [3, 3]) * 2.0, 1)
+        for _ in range(2):
+            assert session.run(total, {x: np.ones((7, 5), np.float32), start: [4, 2]}).tolist() == [12, 12, 12]
+            with pytest.raises(tf.errors.InvalidArgumentError, match=r"Expected (begin|size)"):
+                session.run(total, {x: np.ones((7, 5), np.float32), start: begin})
+
+
+def test_slices_that_are_left_to_numpy():
+    for size in ([2, 2, 2], [-1, 2, 3]):  # no rows at one distance; up to the end, and the step says where it begins
+        with pytest.raises(Unsupported):
+            native("Slice", numbers(4, 5, 3), np.int32([1, 2, 0]), np.int32(size), known=(2,))
 
 
 def test_gather_nd():

@@ -5,15 +5,16 @@ Indices are checked before anything is written: a kernel that finds one out of r
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from penstock.graph import dtypes as dt
 from penstock.graph.dtypes import as_dtype
 from penstock.native.calls import Array
-from penstock.native.kernels.axes import split_work
+from penstock.native.kernels.axes import collapse, split_work
 from penstock.native.kernels.row_rules import row_rule
 from penstock.native.kernels.rows import Change, RowRule, change_code, check_code, flatten_code, gather_code, refuse_code, row_parts
 from penstock.native.kernels.segments import check_sorted_code, narrow_code, weigh_code, weights_code
@@ -43,6 +44,21 @@ CHANGES: dict[str, Change] = {"Update": _replace, "Add": _binary("add"), "Sub": 
                               "Min": _binary("minimum"), "Max": _binary("maximum")}
 
 
+class Layout(NamedTuple):
+    """How rows lie in an array: the same again so many times; how many there are, of how many elements; bytes from one time, and row, to the next."""
+
+    times: int
+    rows: int
+    length: int
+    times_step: int
+    row_step: int
+
+
+def _layout(params: Array) -> Layout:
+    """That of an array of axes [times, rows, elements]."""
+    return Layout(*params.shape, *params.strides[:2]) if params.rank == 3 else Layout(1, 0, 1, 0, 0)
+
+
 class Indexing:
     """Rows are what lies behind the axes that are indexed."""
 
@@ -64,7 +80,26 @@ class Indexing:
             return result
         params = self._with_whole_rows(params, axis)
         flat = self.emit.move.reshape(params, [math.prod(front), limit, math.prod(row)]) if limit else self.emit.contiguous(params)
-        self._gather(flat, self.emit.contiguous(indices), result, math.prod(indices.shape[batch:]), bool(batch))
+        self._gather(flat, self.emit.contiguous(indices), result, math.prod(indices.shape[batch:]), bool(batch), _layout(flat))
+        return result
+
+    def box(self, array: Array, begin: Array, sizes: Sequence[int]) -> Array:
+        """A part of the array: its size is known, where it begins is computed in the step, and checked."""
+        extents = array.shape
+        if not array.rank or begin.shape != (array.rank,) or len(sizes) != array.rank or any(map(operator.gt, sizes, extents)):
+            self.emit.unsupported("the sizes do not fit")
+        array, result = self.emit.contiguous(array), self.emit.empty(sizes, array.dtype)
+        first = self.flatten_indices(begin, extents, [extent - size + 1 for size, extent in zip(sizes, extents)])
+        whole = array.rank - 1  # from this axis on, elements follow each other
+        while whole and sizes[whole] == extents[whole]:
+            whole -= 1
+        outer = collapse([(size, (stride,)) for size, stride in zip(sizes[:whole], array.strides)])
+        if len(outer) > 1:
+            self.emit.unsupported("the part is not made of rows at one distance")
+        if result.size:
+            times, (step,) = outer[0] if outer else (1, (0,))
+            rows = Layout(times, array.size, math.prod(sizes[whole:]), step, array.dtype.itemsize)
+            self._gather(array, first, result, 1, False, rows)
         return result
 
     def _with_whole_rows(self, params: Array, axis: int) -> Array:
@@ -78,11 +113,10 @@ class Indexing:
             stride *= extent
         return params if rows.contiguous else self.emit.contiguous(params)
 
-    def _gather(self, params: Array, indices: Array, result: Array, picks: int, batched: bool) -> None:
-        """params: [times, rows, elements]; all times use the same indices, or each its own ``picks``."""
+    def _gather(self, params: Array, indices: Array, result: Array, picks: int, batched: bool, layout: Layout) -> None:
+        """Rows of params; all times use the same indices, or each its own ``picks``."""
         size = params.dtype.itemsize
-        times, limit, length = params.shape if params.rank == 3 else (1, 0, 1)
-        times_step, row = params.strides[:2] if params.rank == 3 else (0, 0)
+        times, limit, length, times_step, row = layout
         numbers = [times_step, picks * indices.dtype.itemsize * batched, picks * length * size]
         ranges, outer = [(0, picks)], [(0, times)]
         if picks >= times:
@@ -101,15 +135,15 @@ class Indexing:
         plain = self.emit.move.reshape(params, [math.prod(params.shape[:depth]), *params.shape[depth:]])
         return self.emit.move.reshape(self.gather(plain, rows, 0), [*indices.shape[:-1], *params.shape[depth:]])
 
-    def flatten_indices(self, indices: Array, shape: Sequence[int]) -> Array:
-        """Positions in the first axes of a shape as row numbers; they are checked."""
+    def flatten_indices(self, indices: Array, shape: Sequence[int], ends: Sequence[int] | None = None) -> Array:
+        """Positions in the first axes of a shape as row numbers; they must be inside of the shape, and before ``ends``."""
         depth = indices.shape[-1]
         if depth > len(shape):
             self.emit.unsupported("more coordinates than axes")
         count = indices.size // max(depth, 1)
         result = self.emit.empty([count], np.int64)
         steps = [math.prod(shape[axis + 1:depth]) for axis in range(depth)]
-        table = [number for pair in zip(shape, steps) for number in pair]
+        table = [number for pair in zip(ends or shape, steps) for number in pair]
         if count:
             operands = [self.emit.contiguous(indices), result, self.emit.status]
             self.emit.call(flatten_code(indices.dtype), operands, [[count, depth, *table]], "positions", writes=2)

@@ -78,11 +78,13 @@ class _Line:
     # for the consumer
 
     def take(self, step: Any, count: int = 1) -> Element:
-        """Waits for the first result in the line; if there is none, until there are ``count`` of them, or as many as there is room for."""
+        """Waits for the first result in the line; if there is none, until there are ``count`` of them, or enough for the threads to have room again.
+
+        They are taken before the line is full: otherwise a thread that has found no room waits until the others have ended."""
         with self._changed:
             if self._is_ready():
                 return self._first()
-            self._wanted = min(count, self._limit)
+            self._wanted = min(count, max(1, self._limit // 2))
         unregister = step.on_cancel(self._wake)
         try:
             with self._changed:

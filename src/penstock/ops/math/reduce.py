@@ -62,10 +62,10 @@ def _static_axis(axis: int, rank: int) -> int:
 def axes_of(x: Any, axes: Any) -> tuple[int, ...]:
     """The axes of a reduction, checked and without repetitions; at run time."""
     rank, canonical = np.ndim(x), set()
-    for axis in np.ravel(axes):
+    for axis in np.ravel(axes).tolist():
         if not -rank <= axis < rank:
             raise invalid_argument(f"Invalid reduction dimension ({axis} for input with {rank} dimension(s)")
-        canonical.add(int(axis) % rank)
+        canonical.add(axis % rank)
     return tuple(sorted(canonical))
 
 
