@@ -142,7 +142,7 @@ def write(path: Path, results: dict[str, dict[str, float]], columns: list[Peer],
 
 Written by `python benchmarks/input.py --write` on {datetime.date.today():%Y-%m-%d}; {table.machine()}.
 {names}. Examples per second, the best of {rounds} rounds; the frameworks take turns and run the same lines (`models/input_models.py`), in batches of
-{BATCH} (pictures: 32). Penstock runs in its default mode. Aim: {AIM} times TensorFlow 2. {waiting(results, columns)}
+{BATCH} (images: 32). Penstock runs in its default mode. Aim: {AIM} times TensorFlow 2. {waiting(results, columns)}
 
 {text}
 """)

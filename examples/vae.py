@@ -29,9 +29,9 @@ def main(steps=300):
         before = float(session.run(bound, {images: images_of}))
         for _ in range(steps):
             session.run(train, {images: images_of[rng.choice(len(images_of), 128)]})
-        after, pictures = session.run([bound, drawn], {images: images_of})
-    print(f"bound {before:.1f} before, {after:.1f} after; a digit that nobody wrote:")
-    for row in pictures[0].reshape(8, 8):
+        after, made = session.run([bound, drawn], {images: images_of})
+    print(f"bound {before:.1f} before, {after:.1f} after; a new digit:")
+    for row in made[0].reshape(8, 8):
         print("".join(" .:*#"[int(value * 4.99)] * 2 for value in row))
     return before, float(after)
 

@@ -1,4 +1,4 @@
-"""How the modules of the package may import each other: down the layers, in no cycle, and at the head of the file.
+"""How the modules of the package may import each other: down the layers, in no cycle, and at the head of the file. Tests stand as modules do.
 
 What is imported for type checkers alone does not count, nor does a name in a table of ``penstock.api``.
 """
@@ -26,7 +26,7 @@ LAYERS = [
     "state",        # what outlives a step
     "checkpoint",   # files: the formats of checkpoints, without operations
     "ops",
-    "gradients custom_gradient function_gradients",
+    "gradients custom_gradient function_gradients call_gradients",
     "ragged",       # tensors with rows of many lengths, composed of operations
     "variables",    # Python objects over the operations of `ops`: the executor knows their resources, not them
     "program",
@@ -55,7 +55,7 @@ EXCEPTIONS = {
     ("codec/library.py", "penstock.native.machine.target"): "whose lowest part knows nothing of operations",
     ("codec/library.py", "penstock.native.unsupported"): "(the same)",
     ("ops/flow/functional.py", "penstock.function_gradients"): "a loop's gradient comes from its body's: it calls differentiation itself",
-    ("ops/flow/function_call.py", "penstock.function_gradients"): "and so does the gradient of a call",
+    ("ops/flow/function_call.py", "penstock.call_gradients"): "and so does the gradient of a call",
 }
 MOST_DEFERRED = 25  # imports of our own inside functions
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
@@ -205,3 +205,16 @@ def test_few_imports_are_deferred():
 def test_deferred_imports_carry_their_reason():
     silent = [place for place, line in deferred_imports() if "#" not in line]
     assert not silent, f"an import inside a function says why it stands there, in a comment on its line: {silent}"
+
+
+# --- tests in the folders of what they test --------------------------------------------------------------------------
+
+def test_the_tests_of_a_module_stand_where_it_does():
+    """A test file that is named after a module, or a package, of its top folder is in the same folder as that."""
+    tests = Path(__file__).parent
+    folders: dict[tuple[str, str], set[Path]] = {}  # (top folder, name): where such modules are
+    for top, *below in (module_name(path).split(".")[1:] for path in files() if path.parent != SOURCE):
+        folders.setdefault((top, [top, *below][-1]), set()).add(Path(top, *below[:-1]))
+    for test in (path.relative_to(tests).with_suffix("") for path in tests.rglob("test_*.py")):
+        places = folders.get((test.parts[0], test.name.removeprefix("test_")), set())
+        assert not places or test.parent in places, f"{test} is named after a module of {', '.join(map(str, places))}"

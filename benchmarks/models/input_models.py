@@ -45,7 +45,7 @@ def parse_single(tf):
 
 
 def jpeg(tf):
-    """Pictures that are decoded, cut, turned and scaled, in parallel."""
+    """Images that are decoded, cut, flipped and scaled, in parallel."""
     def augmented(content):
         image = tf.image.decode_jpeg(content, channels=3)
         image = tf.random_crop(image, [192, 192, 3], seed=1)

@@ -1,4 +1,4 @@
-"""Captions for images: the code of a picture and the words so far give the next word. Two inputs of different kinds in one model.
+"""Captions for images: the code of an image and the words so far give the next word. Two inputs of different kinds in one model.
 
     python examples/keras/captions.py
 """
@@ -13,8 +13,8 @@ WORDS = ("<pad>", "<start>", "<end>", "a", "bright", "dark", "square", "at", "th
 LENGTH, SIZE = 8, 8
 
 
-def pictures(count: int, seed: int = 0) -> tuple[np.ndarray, list[list[int]]]:
-    """Pictures of a square in one half, and their captions: "a bright square at the left"."""
+def squares(count: int, seed: int = 0) -> tuple[np.ndarray, list[list[int]]]:
+    """Images of a square in one half, and their captions: "a bright square at the left"."""
     random = np.random.RandomState(seed)
     images, captions = np.zeros((count, SIZE, SIZE, 1), np.float32), []
     places = {"left": (2, 0), "right": (2, 4), "top": (0, 2), "bottom": (4, 2)}
@@ -44,7 +44,7 @@ def build() -> tf.keras.Model:
 
 
 def caption(model: tf.keras.Model, images: np.ndarray) -> list[list[int]]:
-    """The captions of pictures, word by word."""
+    """The captions of images, word by word."""
     texts = np.full((len(images), 1), WORDS.index("<start>"))
     for _ in range(LENGTH - 1):
         scores = model.predict([images, tf.keras.preprocessing.sequence.pad_sequences(texts, LENGTH)])
@@ -53,11 +53,11 @@ def caption(model: tf.keras.Model, images: np.ndarray) -> list[list[int]]:
 
 
 def main(epochs: int = 6) -> float:
-    """Trains; returns the share of new pictures whose caption is right."""
+    """Trains; returns the share of new images whose caption is right."""
     model = build()
     model.compile(tf.keras.optimizers.Adam(5e-3), "sparse_categorical_crossentropy")
-    model.fit(*samples(*pictures(200)), batch_size=32, epochs=epochs, verbose=2)
-    images, truth = pictures(40, seed=1)
+    model.fit(*samples(*squares(200)), batch_size=32, epochs=epochs, verbose=2)
+    images, truth = squares(40, seed=1)
     written = caption(model, images)
     right = float(np.mean([text[:len(true)] == true for text, true in zip(written, truth)]))
     print(" ".join(WORDS[word] for word in written[0]), f"\ncaptions that are right: {right:.2f}")

@@ -18,8 +18,7 @@ from penstock.graph import dtypes
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import DType
-from penstock.graph.function import FuncGraph, FunctionSignature
-from penstock.graph.function_copy import add_copy
+from penstock.graph.function import FuncGraph
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import lookup
@@ -29,16 +28,15 @@ from penstock.ops.array.fill import zeros, zeros_like
 from penstock.ops.array.pack import concat
 from penstock.ops.constant import constant, identity
 from penstock.ops.flow.control_flow import share_inputs
-from penstock.ops.flow.function_call import SymbolicGradient, backward_function
 from penstock.ops.flow.functional import If, While
 from penstock.ops.flow.tensor_list import TensorListConcatV2, TensorListPopBack, TensorListPushBack, element_shape_tensor, empty_like, empty_list
 from penstock.ops.math.elementwise import add
 
 
-class _Backward(FuncGraph):
+class Backward(FuncGraph):
     """The graph of a backward function: tensors of the forward function are obtained through ``saved``."""
 
-    def __init__(self, name: str, forward: FuncGraph, saved: Callable[[_Backward, Tensor], Tensor]) -> None:
+    def __init__(self, name: str, forward: FuncGraph, saved: Callable[[Backward, Tensor], Tensor]) -> None:
         super().__init__(name, default_graph())
         self._forward, self._saved = forward, saved
         self._known: dict[Tensor, Tensor] = {}
@@ -64,7 +62,7 @@ class _Backward(FuncGraph):
         return self._saved(self, tensor)
 
 
-def _add_output(op: Operation, dtype: DType, shape: TensorShape, attribute: str) -> Tensor:
+def add_output(op: Operation, dtype: DType, shape: TensorShape, attribute: str) -> Tensor:
     """One more output of an existing op."""
     op.attrs[attribute] = (*op.attrs[attribute], dtype)
     tensor = Tensor(op, len(op.outputs), dtype, shape)
@@ -73,7 +71,7 @@ def _add_output(op: Operation, dtype: DType, shape: TensorShape, attribute: str)
     return tensor
 
 
-def _zeros_for(tensor: Tensor) -> Tensor:
+def zeros_for(tensor: Tensor) -> Tensor:
     """A gradient of zeros for a tensor, or for the variable that a resource handle refers to."""
     if tensor.dtype.base_dtype is dtypes.variant:
         return empty_like(tensor)
@@ -83,24 +81,26 @@ def _zeros_for(tensor: Tensor) -> Tensor:
     return zeros(shape if shape.is_fully_defined() else lookup("VariableShape")(tensor), dtype)
 
 
-def _differentiable(tensor: Tensor) -> bool:
+def is_differentiable(tensor: Tensor) -> bool:
+    """Does it have a gradient: numbers, and handles of variables?"""
     dtype = tensor.dtype.base_dtype
     return dtype.is_floating or dtype.is_complex or (dtype is dtypes.resource and tensor._handle_data is not None)
 
 
-def _dense(grad: Any) -> Any:
+def as_dense(grad: Any) -> Any:
+    """A gradient without IndexedSlices."""
     return to_tensor(grad) if isinstance(grad, IndexedSlices) else grad
 
 
 # --- If --------------------------------------------------------------------------------------------------------------
 
-def _save_in_branch(op: Operation, branch: FuncGraph, other: FuncGraph) -> Callable[[_Backward, Tensor], Tensor]:
+def _save_in_branch(op: Operation, branch: FuncGraph, other: FuncGraph) -> Callable[[Backward, Tensor], Tensor]:
     """Makes a tensor of ``branch`` an output of the If; the other branch gives something that is not read."""
     if op._saved is None:
         op._saved = {}
     outputs: dict[Tensor, Tensor] = op._saved
 
-    def saved(backward: _Backward, tensor: Tensor) -> Tensor:
+    def saved(backward: Backward, tensor: Tensor) -> Tensor:
         if tensor not in outputs:
             branch.outputs.append(tensor)
             with other.as_default(), other.control_dependencies(None):
@@ -108,7 +108,7 @@ def _save_in_branch(op: Operation, branch: FuncGraph, other: FuncGraph) -> Calla
                 other.outputs.append(empty_like(tensor) if dtype in (dtypes.variant, dtypes.resource) else _anything(dtype, tensor.shape))
             branch._note_change()
             other._note_change()
-            outputs[tensor] = _add_output(op, tensor.dtype.base_dtype, tensor.shape, "Tout")
+            outputs[tensor] = add_output(op, tensor.dtype.base_dtype, tensor.shape, "Tout")
             outputs[tensor]._handle_data = tensor._handle_data
         return FuncGraph.capture(backward, outputs[tensor])
 
@@ -131,7 +131,7 @@ def if_gradient(op: Operation, dys: Sequence[Any]) -> list[Any]:
     wanted = [index for index in range(len(branches[0].inputs)) if any(grads[index] is not None for grads in all_grads)]
     for graph, branch, grads in zip(graphs, branches, all_grads):
         with graph.as_default():
-            graph.outputs = [graph.capture(_zeros_for(branch.inputs[index]) if grads[index] is None else to_tensor(_dense(grads[index])))
+            graph.outputs = [graph.capture(zeros_for(branch.inputs[index]) if grads[index] is None else to_tensor(as_dense(grads[index])))
                              for index in wanted]
     result: list[Any] = [None] * len(op._inputs)
     if wanted:
@@ -143,12 +143,12 @@ def if_gradient(op: Operation, dys: Sequence[Any]) -> list[Any]:
     return result
 
 
-def _backward_branch(op: Operation, branch: FuncGraph, other: FuncGraph, dys: Sequence[Any], outputs: int) -> tuple[_Backward, list[Any]]:
-    graph = _Backward(branch.name + "_grad", branch, _save_in_branch(op, branch, other))
+def _backward_branch(op: Operation, branch: FuncGraph, other: FuncGraph, dys: Sequence[Any], outputs: int) -> tuple[Backward, list[Any]]:
+    graph = Backward(branch.name + "_grad", branch, _save_in_branch(op, branch, other))
     sources = list(branch.inputs)
     with graph.as_default():
         pairs = [(y, to_tensor(dy)) for y, dy in zip(branch.outputs[:outputs], dys) if dy is not None]
-        differentiable = [x for x in sources if _differentiable(x) or x.dtype.base_dtype is dtypes.variant]  # lists, of a loop in the branch
+        differentiable = [x for x in sources if is_differentiable(x) or x.dtype.base_dtype is dtypes.variant]  # lists, of a loop in the branch
         grads = gradients([y for y, _ in pairs], differentiable, grad_ys=[graph.capture(dy) for _, dy in pairs]) if pairs and differentiable else []
     by_source = dict(zip(differentiable, grads or [None] * len(differentiable)))
     return graph, [by_source.get(x) for x in sources]
@@ -194,7 +194,7 @@ class _Extras:
         op._inputs = (*op._inputs, start)
         start._consumers.append(op)
         op.attrs["output_shapes"] = (*op.attrs["output_shapes"], shape)
-        output = _add_output(op, dtype, shape, "T")
+        output = add_output(op, dtype, shape, "T")
         output._handle_data = start._handle_data
         return output
 
@@ -222,7 +222,7 @@ def _shape_of(tensor: Tensor) -> Any:
 class _Rows:
     """The gradient of a table of which a loop uses rows: in each iteration, the rows and their indices are added to two lists."""
 
-    def __init__(self, graph: _Backward, table: Tensor, grad: IndexedSlices) -> None:
+    def __init__(self, graph: Backward, table: Tensor, grad: IndexedSlices) -> None:
         self.table = table
         parts = [grad.values, grad.indices]
         with graph.outer.as_default():
@@ -270,7 +270,7 @@ class _BackwardLoop:
         self.dys = [None if i in self.captured else dy for i, dy in enumerate(dys)]
         self.count = count
         self.starts = {i: self._start(i) for i in self.indices if i not in self.constant_ones}  # outside
-        self.graph = _Backward(f"{self.body.name}_grad", self.body, self._saved)
+        self.graph = Backward(f"{self.body.name}_grad", self.body, self._saved)
         self.pops: list[tuple[Tensor, Tensor, Tensor]] = []  # (the list outside, the variable, what is left of it)
         self.untouched: set[int] = set()  # captures that no gradient reaches
         self.rows: dict[int, _Rows] = {}  # captures of which only some rows have a gradient
@@ -291,18 +291,18 @@ class _BackwardLoop:
 
     def _start(self, index: int) -> Tensor:
         if self.dys[index] is not None:
-            return to_tensor(_dense(self.dys[index]))
+            return to_tensor(as_dense(self.dys[index]))
         changes = index not in self.captured and self.body.inputs[index].dtype.base_dtype not in (dtypes.variant, dtypes.resource)
-        return zeros_like(self.op.outputs[index]) if changes else _zeros_for(self.op._inputs[index])  # its shape may change too
+        return zeros_like(self.op.outputs[index]) if changes else zeros_for(self.op._inputs[index])  # its shape may change too
 
     def _takes_part(self, index: int, dy: Any) -> bool:
         """Has this variable of the forward loop a gradient? A list has one if the loop reads it, or if it is read afterwards."""
         tensor = self.body.inputs[index]
         if tensor.dtype.base_dtype is dtypes.variant:
             return dy is not None or (self.body.outputs[index] is not tensor and self.body.outputs[index].op.definition is not TensorListPushBack)
-        return _differentiable(tensor)
+        return is_differentiable(tensor)
 
-    def _saved(self, backward: _Backward, tensor: Tensor) -> Tensor:
+    def _saved(self, backward: Backward, tensor: Tensor) -> Tensor:
         """Pops the value of the iteration that is being gone through backwards."""
         values = backward.outer.capture(self.extras.saved(tensor))
         variable = backward.add_input(dtypes.variant, TensorShape(()), f"{self.op.name}/saved")
@@ -358,7 +358,7 @@ class _BackwardLoop:
     def _next(variable: Tensor, grad: Any, accumulates: bool) -> Tensor:
         if grad is None:
             return variable if accumulates else zeros_like(variable)
-        grad = to_tensor(_dense(grad))
+        grad = to_tensor(as_dense(grad))
         return add(variable, grad) if accumulates else grad
 
     def _results(self, starts: list[Tensor]) -> list[Any]:
@@ -383,103 +383,3 @@ class _BackwardLoop:
 def while_gradient(op: Operation, dys: Sequence[Any]) -> list[Any]:
     """The gradients of a While with respect to its inputs."""
     return _BackwardLoop(op, dys).build()
-
-
-# --- calls of functions ----------------------------------------------------------------------------------------------
-
-def symbolic_gradient(function: FuncGraph) -> FuncGraph:
-    """The gradient of a function, as a function of its inputs and of the gradients of its outputs: it computes the function again.
-
-    It is made once. What has no gradient gets zeros.
-    """
-    known: FuncGraph | None = function._backward
-    if known is None:
-        known = function._backward = _new_symbolic_gradient(function)
-    return known
-
-
-def _new_symbolic_gradient(function: FuncGraph) -> FuncGraph:
-    graph = FuncGraph(f"{function.name}_grad", function.outer)
-    graph._names, graph._collections = {}, {}  # it may be made while steps run: nothing of the graph around it changes
-    graph._name_stack = graph.scope = f"{function.scope}_grad"
-    with graph.as_default(), graph.control_dependencies(None):
-        xs = [_like(graph, tensor, f"x_{index}") for index, tensor in enumerate(function.inputs)]
-        dys = [_like(graph, tensor, f"dy_{index}") for index, tensor in enumerate(function.outputs)]
-        inside = add_copy(function, graph, xs)
-        pairs = [(inside[y], dy) for y, dy in zip(function.outputs, dys) if _differentiable(y)]
-        sources = [x for x in xs if _differentiable(x)]
-        found = gradients([y for y, _ in pairs], sources, [dy for _, dy in pairs]) if pairs and sources else [None] * len(sources)
-        grads = dict(zip(sources, found))
-        graph.outputs = [graph.capture(_zeros_for(x) if grads.get(x) is None else to_tensor(_dense(grads[x]))) for x in xs]
-    graph.signature = FunctionSignature([tensor.op.name.rpartition("/")[2] for tensor in (*xs, *dys)], [f"dx_{index}" for index in range(len(xs))])
-    return graph
-
-
-def _like(graph: FuncGraph, tensor: Tensor, name: str) -> Tensor:
-    argument = graph.add_input(tensor.dtype, tensor.shape, name)
-    argument._handle_data = tensor._handle_data
-    return argument
-
-
-def _gradient_dtype(tensor: Tensor) -> DType:
-    """The type of a tensor's gradient: that of the variable, for a handle."""
-    dtype = tensor.dtype.base_dtype
-    return tensor._handle_data[0] if dtype is dtypes.resource and tensor._handle_data is not None else dtype
-
-
-def _call_backward(op: Operation, function: FuncGraph, dys: Sequence[Any]) -> list[Any]:
-    """The gradients of a node's inputs by a SymbolicGradient of ``function``."""
-    given = [zeros_like(y) if dy is None else to_tensor(_dense(dy)) for y, dy in zip(op.outputs, dys)]
-    node = SymbolicGradient.node([[*op.inputs, *given]], {"Tout": [_gradient_dtype(tensor) for tensor in op.inputs], "f": function})
-    return [dx if _differentiable(x) else None for x, dx in zip(op.inputs, node.outputs)]
-
-
-def named_call_gradient(op: Operation, dys: Sequence[Any]) -> Any:
-    """The gradients of a call by name: what the function says itself, or a SymbolicGradient."""
-    function: FuncGraph = op.attrs["f"]
-    if function.signature is not None and function.signature.python_gradient is not None:
-        return function.signature.python_gradient(op, *dys)
-    return _call_backward(op, function, dys)
-
-
-def gradient_of_gradient(op: Operation, dys: Sequence[Any]) -> list[Any]:
-    """The gradients of a SymbolicGradient: those of the function that it stands for."""
-    function = op.attrs["f"]
-    if not isinstance(function, FuncGraph):
-        raise LookupError(f"The gradient of the function {function} is not known: it is not in the library of the graph.")
-    return _call_backward(op, backward_function(function, len(op.outputs)), dys)
-
-
-def _save_in_call(op: Operation, function: FuncGraph) -> Callable[[_Backward, Tensor], Tensor]:
-    """Makes a tensor of the function an output of the call, whose function is a view of ``function`` with outputs of its own."""
-    def saved(backward: _Backward, tensor: Tensor) -> Tensor:
-        if tensor in function.inputs:  # an argument of the call
-            return FuncGraph.capture(backward, op.inputs[function.inputs.index(tensor)])
-        outputs: dict[Tensor, Tensor] = op._saved[1]
-        if tensor not in outputs:
-            op.attrs["f"].outputs.append(tensor)
-            outputs[tensor] = _add_output(op, tensor.dtype.base_dtype, tensor.shape, "Tout")
-            outputs[tensor]._handle_data = tensor._handle_data
-        return FuncGraph.capture(backward, outputs[tensor])
-
-    return saved
-
-
-def call_gradient(op: Operation, dys: Sequence[Any]) -> list[Any]:
-    """The gradients of a PartitionedCall: a call of a function that uses what the call has computed."""
-    if op._saved is None:
-        op._saved = (op.attrs["f"], dict[Tensor, Tensor]())
-        op.attrs["f"] = op.attrs["f"].with_more_outputs(op.name)
-    function: FuncGraph = op._saved[0]
-    backward = _Backward(f"{op.name}_grad", function, _save_in_call(op, function))
-    sources = [tensor for tensor in function.inputs if _differentiable(tensor)]
-    with backward.as_default():
-        pairs = [(y, to_tensor(_dense(dy))) for y, dy in zip(function.outputs, dys) if dy is not None]
-        found = gradients([y for y, _ in pairs], sources, [backward.capture(dy) for _, dy in pairs]) if pairs and sources else [None] * len(sources)
-        wanted = {x: backward.capture(to_tensor(_dense(grad))) for x, grad in zip(sources, found) if grad is not None}
-    backward.outputs = list(wanted.values())
-    if not wanted:
-        return [None] * len(op.inputs)
-    node = op.definition.node([list(backward.captures)], {"Tout": [tensor.dtype.base_dtype for tensor in backward.outputs], "f": backward})
-    grads = dict(zip(wanted, node.outputs))
-    return [grads.get(x) for x in function.inputs]

@@ -54,7 +54,7 @@ def until_one_waits(cluster):
         if line_on(cluster):
             return
         threading.Event().wait(0.01)
-    raise AssertionError("nobody waits")
+    raise AssertionError("it must not wait")
 
 
 def test_no_request_that_runs_a_part_gets_a_thread(cluster, monkeypatch):

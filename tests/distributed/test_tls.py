@@ -40,7 +40,7 @@ def test_both_sides_show_certificates(authorities, use):
             double = tf.constant(np.arange(1000.0)) * 2.0
             with tf.Session(server.target) as session:
                 assert session.run(double)[999] == 1998.0
-            for paths in (theirs, [None] * 3):  # signed by somebody else; none at all
+            for paths in (theirs, [None] * 3):  # signed by another; none at all
                 use(paths)
                 with tf.Session(server.target, config=None) as session, pytest.raises(tf.errors.UnavailableError):
                     session._backend._link.call(client.Message("GetStatus"), 3.0)

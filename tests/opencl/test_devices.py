@@ -42,7 +42,7 @@ def test_kernels_are_kept_on_disk_by_device_and_driver(opencl, monkeypatch):
     for compiles in (True, False):  # a process that finds them compiles nothing
         monkeypatch.setattr(opencl, "_queues", {})
         if not compiles:
-            monkeypatch.setattr(DeviceQueue, "_compiled", None)
+            monkeypatch.setattr(DeviceQueue, "_compile", None)
         with tf.Session() as session:
             for _ in range(3):
                 np.testing.assert_allclose(session.run(y, {x: np.ones(7)}), np.sqrt(3.0) + 11.25, rtol=1e-6)

@@ -13,14 +13,14 @@ def test_a_step_that_begins_while_its_session_is_closed_ends():
     queue = tf.FIFOQueue(1, tf.float32)
     value = queue.dequeue()
     session = tf.Session()
-    plan = session._backend._planned
+    plan = session._backend._plan_for
 
     def closing(*args, **options):
         found = plan(*args, **options)
         session.close()  # as another thread may, at this moment
         return found
 
-    session._backend._planned = closing
+    session._backend._plan_for = closing
     with pytest.raises(tf.errors.CancelledError, match="Session has been closed: the step was cancelled"):
         session.run(value)
 

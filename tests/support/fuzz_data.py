@@ -1,4 +1,4 @@
-"""Corpus of the fuzzer, first part: files of data. Checkpoints of version 1, records, pictures."""
+"""Corpus of the fuzzer, first part: files of data. Checkpoints of version 1, records, images."""
 from __future__ import annotations
 
 import functools
@@ -45,37 +45,37 @@ def read_records(path: Path) -> None:
             assert str(error), "an error that says nothing"
 
 
-def write_pictures(folder: Path) -> None:
-    """A picture of each format and kind."""
+def write_images(folder: Path) -> None:
+    """An image of each format and kind."""
     for name, (mode, kind) in FORMATS.items():
         gradient = np.linspace(0, 255, 24 * 16 * 4).astype(np.uint8).reshape(24, 16, 4)
-        picture = Image.fromarray(gradient[..., :3]).convert("L") if mode == "I;16" else Image.fromarray(gradient).convert(mode)
+        image = Image.fromarray(gradient[..., :3]).convert("L") if mode == "I;16" else Image.fromarray(gradient).convert(mode)
         if mode == "I;16":
-            picture = Image.fromarray(np.asarray(picture).astype(np.uint16) * 256)
+            image = Image.fromarray(np.asarray(image).astype(np.uint16) * 256)
         stream = io.BytesIO()
-        more = {"save_all": True, "append_images": [picture.rotate(90), picture.rotate(180)]} if kind == "GIF" else {}
-        picture.save(stream, kind, **more)
+        more = {"save_all": True, "append_images": [image.rotate(90), image.rotate(180)]} if kind == "GIF" else {}
+        image.save(stream, kind, **more)
         (folder / name).write_bytes(stream.getvalue())
 
 
 @functools.cache
 def _decoders() -> tuple[Any, Any, list[Any]]:
-    """(session, contents, pictures): one graph for all of them."""
+    """(session, contents, images): one graph for all of them."""
     with tf.Graph().as_default() as graph:
         contents = tf.placeholder(tf.string, [])
-        pictures = [tf.image.decode_image(contents), tf.image.decode_image(contents, channels=1), tf.image.decode_image(contents, channels=3),
-                    tf.image.decode_png(contents, channels=4), tf.image.decode_png(contents, dtype=tf.uint16),
-                    tf.image.decode_jpeg(contents, ratio=2), tf.image.extract_jpeg_shape(contents)]
-    return tf.Session(graph=graph), contents, pictures
+        images = [tf.image.decode_image(contents), tf.image.decode_image(contents, channels=1), tf.image.decode_image(contents, channels=3),
+                  tf.image.decode_png(contents, channels=4), tf.image.decode_png(contents, dtype=tf.uint16),
+                  tf.image.decode_jpeg(contents, ratio=2), tf.image.extract_jpeg_shape(contents)]
+    return tf.Session(graph=graph), contents, images
 
 
-def decode_pictures(path: Path) -> None:
+def decode_images(path: Path) -> None:
     """Every file by every decoder: most of them must refuse it."""
-    session, contents, pictures = _decoders()
+    session, contents, images = _decoders()
     for file in path.iterdir():
         data = file.read_bytes()
-        for picture in pictures:
+        for image in images:
             try:
-                session.run(picture, {contents: data})
+                session.run(image, {contents: data})
             except tf.errors.InvalidArgumentError as error:
                 assert str(error), "an error that says nothing"

@@ -1,4 +1,4 @@
-"""The fuzzer: GraphDefs, MetaGraphs, checkpoints of both versions, SavedModels, event files, records, pictures, frames between tasks and requests of
+"""The fuzzer: GraphDefs, MetaGraphs, checkpoints of both versions, SavedModels, event files, records, images, frames between tasks and requests of
 TensorFlow's clients, each with something wrong in it.
 
     python tests/support/fuzz_files.py SEED COUNT FOLDER [KIND...]
@@ -80,7 +80,7 @@ def write_files(folder: Path) -> None:
                 writer.add_summary(sess.run(tf.summary.merge_all(), {"x:0": np.ones((2, 4))}), step)
     fuzz_data.write_version1_checkpoint(folder / "version1")
     fuzz_data.write_records(folder / "records")
-    fuzz_data.write_pictures(folder / "pictures")
+    fuzz_data.write_images(folder / "images")
     fuzz_conversations.record_frames(_model(), folder / "frames" / "frames")
     for client in fuzz_conversations.CLIENTS:
         fuzz_conversations.record_requests(client, folder / client)
@@ -218,7 +218,7 @@ KINDS: dict[str, tuple[Callable[[Path], None], tuple[type, ...]]] = {
     "graph": (_import_graph, (DecodeError,)), "meta": (_import_meta, (KeyError,)),
     "checkpoint": (_read_checkpoint, ()), "sharded": (_read_checkpoint, ()),
     "saved": (_load_saved_model, (RuntimeError, KeyError)), "events": (_read_events, ()),
-    "version1": (_read_checkpoint, ()), "records": (fuzz_data.read_records, ()), "pictures": (fuzz_data.decode_pictures, ()),
+    "version1": (_read_checkpoint, ()), "records": (fuzz_data.read_records, ()), "images": (fuzz_data.decode_images, ()),
     "frames": (fuzz_conversations.play_frames, ()), **dict.fromkeys(fuzz_conversations.CLIENTS, (fuzz_conversations.play_requests, ()))}
 
 

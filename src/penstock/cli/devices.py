@@ -28,7 +28,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"{each.name.removeprefix(LOCAL_TASK)}  {described}")
     for reason in opencl.reasons:
         print(f"not used: {reason}" if opencl.devices else f"no GPU: {reason}")
-    return _tested(len(opencl.devices)) if options.test else 0
+    return _wrong_products(len(opencl.devices)) if options.test else 0
 
 
 def _describe(device: object) -> str:
@@ -37,7 +37,7 @@ def _describe(device: object) -> str:
     return f"{text['name']}, {text['version']}, driver {text['driver_version']}, {getattr(device, 'global_mem_size') / (1 << 30):.1f} GB"  # noqa: B009
 
 
-def _tested(count: int) -> int:
+def _wrong_products(count: int) -> int:
     """0 if every GPU multiplies matrices as NumPy does."""
     x = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)
     wrong = 0

@@ -76,7 +76,7 @@ def install(folder: Path, name: str, version: str, era: bool) -> str:
 
 def remove(folder: Path, name: str) -> str:
     """Takes the alias out of a folder of packages; what is not ours stays."""
-    ours = [package for package in _installed(folder, name) if _is_ours(package)]
+    ours = [package for package in _distributions(folder, name) if _is_ours(package)]
     for package in ours:
         shutil.rmtree(_folder_of(package))
     module = folder / "tensorflow" / "__init__.py"
@@ -90,12 +90,12 @@ def _refuse_others(folder: Path, name: str) -> None:
     module = folder / "tensorflow" / "__init__.py"
     if module.exists() and not module.read_text(encoding="utf-8", errors="replace").startswith(_MODULE):
         raise ValueError(f"{module.parent} is there, and is not an alias: uninstall TensorFlow first (pip uninstall tensorflow)")
-    for package in _installed(folder, name):
+    for package in _distributions(folder, name):
         if not _is_ours(package):
             raise ValueError(f"{name} {package.version} is installed in {folder}: uninstall it first (pip uninstall {name})")
 
 
-def _installed(folder: Path, name: str) -> list[metadata.Distribution]:
+def _distributions(folder: Path, name: str) -> list[metadata.Distribution]:
     wanted = name.lower().replace("_", "-")
     return [package for package in metadata.distributions(path=[str(folder)]) if (package.metadata["Name"] or "").lower().replace("_", "-") == wanted]
 

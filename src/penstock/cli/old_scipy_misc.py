@@ -85,5 +85,5 @@ def imresize(arr: Any, size: Any, interp: str = "bilinear", mode: str | None = N
 
 
 def imrotate(arr: Any, angle: float, interp: str = "bilinear") -> np.ndarray:
-    """An image turned counter-clockwise by ``angle`` degrees."""
+    """An image rotated counter-clockwise by ``angle`` degrees."""
     return fromimage(toimage(arr).rotate(angle, _RESAMPLING[interp]))

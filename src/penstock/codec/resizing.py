@@ -58,7 +58,7 @@ def _inside(axis: Axis, extent: int) -> bool:
 
 
 def resized(images: np.ndarray, rows: Axis, columns: Axis) -> np.ndarray | None:
-    """Pictures of uint8 or float32 as float32 in another size; None where NumPy has to do it."""
+    """Images of uint8 or float32 as float32 in another size; None where NumPy has to do it."""
     code = functions("resizing")
     if code is None or images.dtype not in (np.uint8, np.float32) or not images.size:
         return None

@@ -12,7 +12,7 @@ from penstock.codec.language import Native, Primitive
 I1, I8, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 F32, F64 = ir.FloatType(), ir.DoubleType()
 POINTER = ir.PointerType()
-Value = Any  # of llvmlite
+IR = Any  # of llvmlite
 
 
 def module_text(functions: list[Native], triple: str) -> str:
@@ -63,7 +63,7 @@ class _Body:
         start = declared.append_basic_block("start")
         self.b = ir.IRBuilder(start)
         self.start = start
-        self.variables: dict[str, tuple[Value, ir.Type]] = {}
+        self.variables: dict[str, tuple[IR, ir.Type]] = {}
         self.loops: list[tuple[Any, Any]] = []  # (where continue goes, where break goes)
         for name, value in zip(function.parameters, declared.args):
             self.assign(name, value)
@@ -109,7 +109,7 @@ class _Body:
             raise self.refusal(node)
         self.assign(node.target.id, self.arithmetic(node.op, self.read(node.target.id), self.number(node.value), node))
 
-    def assign(self, name: str, value: Value) -> None:
+    def assign(self, name: str, value: IR) -> None:
         if name not in self.variables:
             place = self.entry.alloca(value.type)
             place.type = POINTER
@@ -172,26 +172,26 @@ class _Body:
 
     # --- expressions -----------------------------------------------------------------------------------------------------
 
-    def number(self, node: ast.expr) -> Value:
+    def number(self, node: ast.expr) -> IR:
         """An expression as an integer or a float."""
         value = self.value(node)
         return self.b.zext(value, I64) if value.type == I1 else value
 
-    def truth(self, node: ast.expr) -> Value:
+    def truth(self, node: ast.expr) -> IR:
         """An expression as a condition."""
         value = self.value(node)
         return value if value.type == I1 else self.b.icmp_signed("!=", value, ir.Constant(I64, 0))
 
-    def value(self, node: ast.expr) -> Value:
+    def value(self, node: ast.expr) -> IR:
         translate = getattr(self, f"expression_{type(node).__name__}", None)
         if translate is None:
             raise self.refusal(node)
         return translate(node)
 
-    def expression_Constant(self, node: ast.Constant) -> Value:
+    def expression_Constant(self, node: ast.Constant) -> IR:
         return self.constant(node.value, node)
 
-    def constant(self, value: Any, node: ast.expr) -> Value:
+    def constant(self, value: Any, node: ast.expr) -> IR:
         if isinstance(value, int):
             return ir.Constant(I64, (int(value) + (1 << 63)) % (1 << 64) - (1 << 63))
         if isinstance(value, float):
@@ -200,23 +200,23 @@ class _Body:
             return ir.Constant(I64, value[0])
         raise self.refusal(node)
 
-    def expression_Name(self, node: ast.Name) -> Value:
+    def expression_Name(self, node: ast.Name) -> IR:
         return self.read(node.id) if node.id in self.variables else self.constant(self.scope.get(node.id), node)
 
-    def read(self, name: str) -> Value:
+    def read(self, name: str) -> IR:
         place, kind = self.variables[name]
         return self.b.load(place, typ=kind)
 
-    def expression_BinOp(self, node: ast.BinOp) -> Value:
+    def expression_BinOp(self, node: ast.BinOp) -> IR:
         return self.arithmetic(node.op, self.number(node.left), self.number(node.right), node)
 
-    def arithmetic(self, operator: ast.operator, left: Value, right: Value, node: ast.AST) -> Value:
+    def arithmetic(self, operator: ast.operator, left: IR, right: IR, node: ast.AST) -> IR:
         name = _ARITHMETIC.get(type(operator), (None, None))[left.type in (F32, F64)]
         if name is None or left.type != right.type:
             raise self.refusal(node)
         return getattr(self.b, name)(left, right)
 
-    def expression_UnaryOp(self, node: ast.UnaryOp) -> Value:
+    def expression_UnaryOp(self, node: ast.UnaryOp) -> IR:
         if isinstance(node.op, ast.Not):
             return self.b.not_(self.truth(node.operand))
         value = self.number(node.operand)
@@ -226,7 +226,7 @@ class _Body:
             return self.b.not_(value)
         raise self.refusal(node)
 
-    def expression_Compare(self, node: ast.Compare) -> Value:
+    def expression_Compare(self, node: ast.Compare) -> IR:
         values = [self.number(each) for each in (node.left, *node.comparators)]
         whole = None
         for operator, left, right in zip(node.ops, values, values[1:]):
@@ -237,7 +237,7 @@ class _Body:
             whole = each if whole is None else self.b.and_(whole, each)
         return whole
 
-    def expression_BoolOp(self, node: ast.BoolOp) -> Value:
+    def expression_BoolOp(self, node: ast.BoolOp) -> IR:
         conjunction, after = isinstance(node.op, ast.And), self.b.append_basic_block("joined")
         sources = []
         for index, each in enumerate(node.values):
@@ -255,11 +255,11 @@ class _Body:
             result.add_incoming(value, block)
         return result
 
-    def expression_IfExp(self, node: ast.IfExp) -> Value:
+    def expression_IfExp(self, node: ast.IfExp) -> IR:
         condition, values = self.truth(node.test), (self.number(node.body), self.number(node.orelse))
         return self.b.select(condition, *values)
 
-    def expression_Call(self, node: ast.Call) -> Value:
+    def expression_Call(self, node: ast.Call) -> IR:
         if not isinstance(node.func, ast.Name):
             raise self.refusal(node)
         name = node.func.id
@@ -272,44 +272,44 @@ class _Body:
 
     # --- memory ----------------------------------------------------------------------------------------------------------
 
-    def load(self, kind: ir.Type, address: Value) -> Value:
+    def load(self, kind: ir.Type, address: IR) -> IR:
         return self.b.load(self.b.inttoptr(address, POINTER), typ=kind, align=1)
 
-    def store(self, value: Value, address: Value) -> Value:
+    def store(self, value: IR, address: IR) -> IR:
         self.b.store(value, self.b.inttoptr(address, POINTER), align=1)
         return ir.Constant(I64, 0)
 
-    def external(self, name: str, result: ir.Type, parameters: list[ir.Type], arguments: list[Value]) -> Value:
+    def external(self, name: str, result: ir.Type, parameters: list[ir.Type], arguments: list[IR]) -> IR:
         return self.b.call(self.program.external(name, result, parameters), arguments)
 
 
-def _cell(f: _Body) -> Value:
+def _cell(f: _Body) -> IR:
     """The address of 8 bytes of the function's own, for what another one gives back beside its result."""
     place = f.entry.alloca(I64)
     place.type = POINTER
     return f.b.ptrtoint(place, I64)
 
 
-def _copy(f: _Body, target: Value, source: Value, count: Value) -> Value:
+def _copy(f: _Body, target: IR, source: IR, count: IR) -> IR:
     """memcpy."""
     f.external("llvm.memcpy.p0.p0.i64", ir.VoidType(), [POINTER, POINTER, I64, I1],
                [f.b.inttoptr(target, POINTER), f.b.inttoptr(source, POINTER), count, ir.Constant(I1, 0)])
     return ir.Constant(I64, 0)
 
 
-def _find(f: _Body, start: Value, byte: Value, count: Value) -> Value:
+def _find(f: _Body, start: IR, byte: IR, count: IR) -> IR:
     """The address of the first such byte of ``count`` ones; 0 if there is none."""
     place = f.external("memchr", POINTER, [POINTER, I32, I64], [f.b.inttoptr(start, POINTER), f.b.trunc(byte, I32), count])
     return f.b.ptrtoint(place, I64)
 
 
-def _call2(f: _Body, function: Value, first: Value, second: Value) -> Value:
+def _call2(f: _Body, function: IR, first: IR, second: IR) -> IR:
     """Calls a C function of two integers, or addresses, by its address."""
     kind = ir.FunctionType(I64, [I64, I64])
     return f.b.call(f.b.inttoptr(function, ir.PointerType(kind)), [first, second])
 
 
-def _crc(f: _Body, bits: int, crc: Value, data: Value) -> Value:
+def _crc(f: _Body, bits: int, crc: IR, data: IR) -> IR:
     kind = I64 if bits == 64 else I32
     result = f.external(f"llvm.x86.sse42.crc32.{'64.64' if bits == 64 else '32.8'}", kind, [kind, I64 if bits == 64 else I8],
                         [crc if bits == 64 else f.b.trunc(crc, I32), data if bits == 64 else f.b.trunc(data, I8)])
@@ -317,7 +317,7 @@ def _crc(f: _Body, bits: int, crc: Value, data: Value) -> Value:
 
 
 # What becomes of each primitive: a function of the body that is being translated and of the arguments.
-PRIMITIVES: dict[str, Callable[..., Value]] = {
+PRIMITIVES: dict[str, Callable[..., IR]] = {
     "load8": lambda f, at: f.b.zext(f.load(I8, at), I64),
     "load32": lambda f, at: f.b.zext(f.load(I32, at), I64),
     "load64": lambda f, at: f.load(I64, at),

@@ -41,7 +41,7 @@ class _Grid:
         return [index for index in range(self.count) if index not in self.priority]
 
 
-def _checked(dims: _Dims, count: int) -> list[int]:
+def _dimension_list(dims: _Dims, count: int) -> list[int]:
     """The dimensions as a sorted list; ValueError if one of them is not there."""
     given = [] if dims is None else list(dims) if isinstance(dims, (list, tuple)) else [dims]
     distinct = sorted(set(given))
@@ -78,7 +78,7 @@ class GridRNNCell(RNNCell):
                 logging.warning("%s: Using a concatenated %s is slower and will soon be deprecated.  Use %s_is_tuple=True.", self, name, name)
         if num_dims < 1:
             raise ValueError(f"dims must be >= 1: {num_dims}")
-        self._grid = _Grid(num_dims, *(_checked(dims, num_dims) for dims in (input_dims, output_dims, priority_dims, non_recurrent_dims)))
+        self._grid = _Grid(num_dims, *(_dimension_list(dims, num_dims) for dims in (input_dims, output_dims, priority_dims, non_recurrent_dims)))
         self._units, self._tied = num_units, tied
         self._transfer = non_recurrent_fn or tf.relu
         self._state_is_tuple, self._output_is_tuple = state_is_tuple, output_is_tuple
@@ -120,8 +120,8 @@ class GridRNNCell(RNNCell):
             self._propagate(grid.priority, step, False)
             outputs = [step.output[index] for index in grid.outputs]
             states = [step.state[index] for index in grid.recurrent]
-            return (tuple(outputs) if self._output_is_tuple else _joined(outputs, inputs.dtype),
-                    tuple(states) if self._state_is_tuple else _joined([part for pair in states for part in _parts(pair)], inputs.dtype))
+            return (tuple(outputs) if self._output_is_tuple else _concat_features(outputs, inputs.dtype),
+                    tuple(states) if self._state_is_tuple else _concat_features([part for pair in states for part in _parts(pair)], inputs.dtype))
 
     def _previous(self, state: Any) -> tuple[list[Any], list[Any]]:
         """The memory and the output of each dimension in the step before; None where there is none."""
@@ -186,7 +186,7 @@ def _parts(state: Any) -> Any:
     return state if isinstance(state, tuple) else (state,)
 
 
-def _joined(tensors: list[Any], dtype: Any) -> Any:
+def _concat_features(tensors: list[Any], dtype: Any) -> Any:
     return tf.concat(tensors, 1) if tensors else tf.zeros([0, 0], dtype)
 
 

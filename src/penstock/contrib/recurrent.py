@@ -125,7 +125,7 @@ def bidirectional_functional_rnn(cell_fw: Any, cell_bw: Any, inputs: Any, initia
     """
     time, batch = (0, 1) if time_major else (1, 0)
 
-    def turned(each: tf.Tensor) -> tf.Tensor:
+    def reverse(each: tf.Tensor) -> tf.Tensor:
         if sequence_length is None:
             return tf.reverse(each, [time])
         return tf.reverse_sequence(each, sequence_length, seq_axis=time, batch_axis=batch)
@@ -134,7 +134,7 @@ def bidirectional_functional_rnn(cell_fw: Any, cell_bw: Any, inputs: Any, initia
         with tf.variable_scope("fw") as forward:
             outputs_fw, state_fw = functional_rnn(cell_fw, inputs, sequence_length, initial_state_fw, dtype, time_major, forward, use_tpu)
         with tf.variable_scope("bw") as backward:
-            given = inputs if fast_reverse else turned(inputs)
+            given = inputs if fast_reverse else reverse(inputs)
             outputs_bw, state_bw = functional_rnn(cell_bw, given, sequence_length, initial_state_bw, dtype, time_major, backward, use_tpu,
                                                   reverse=fast_reverse)
-    return (outputs_fw, outputs_bw if fast_reverse else turned(outputs_bw)), (state_fw, state_bw)
+    return (outputs_fw, outputs_bw if fast_reverse else reverse(outputs_bw)), (state_fw, state_bw)

@@ -83,7 +83,7 @@ def histogram(name: str, data: Any, step: Any = None, buckets: int | None = None
 
 
 def image(name: str, data: Any, step: Any = None, max_outputs: int = 3, description: str | None = None) -> Any:
-    """Pictures: [k, height, width, channels]."""
+    """Images: [k, height, width, channels]."""
     return _write(summary.image, name, data, step, max_images=max_outputs)
 
 

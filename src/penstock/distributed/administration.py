@@ -136,7 +136,7 @@ def _ask_others(peers: Peers, own: str, request: Message) -> Answers:
 
     def ask(task: str) -> Callable[[], None]:
         def done(reply: Message | None, error: OpError | None) -> None:
-            answers[task] = json.loads(bytes(reply.blobs[0]))[0] if reply is not None else _lost(peers, task, str(error.message if error else ""))
+            answers[task] = json.loads(bytes(reply.blobs[0]))[0] if reply is not None else _row_of(peers, task, str(error.message if error else ""))
             all_there.release()
 
         return peers.start(task, request, done).cancel
@@ -147,7 +147,7 @@ def _ask_others(peers: Peers, own: str, request: Message) -> Answers:
         end = time.monotonic() + patience
         for _ in tasks:
             all_there.acquire(timeout=max(0.0, end - time.monotonic()))
-        told = [answers.get(task) or _lost(peers, task, f"no answer within {patience:g} s") for task in tasks]
+        told = [answers.get(task) or _row_of(peers, task, f"no answer within {patience:g} s") for task in tasks]
         for cancel in give_up:
             cancel()
         return told
@@ -155,6 +155,6 @@ def _ask_others(peers: Peers, own: str, request: Message) -> Answers:
     return wait
 
 
-def _lost(peers: Peers, task: str, reason: str) -> dict[str, Any]:
+def _row_of(peers: Peers, task: str, reason: str) -> dict[str, Any]:
     """A task that does not answer; one that was not there at the start may simply have left."""
     return {"task": task, "address": peers.known()[task], "state": "lost" if task in peers.addresses else "gone", "reason": reason}

@@ -35,7 +35,7 @@ _SERVER_OPTIONS = [
 def server_options(tasks: int, open_files: int) -> list[tuple[str, int]]:
     """For the port of a task in a cluster of so many, in a process that may have so many files open.
 
-    No side sends more than a piece at once, least of all before it is known who it is; and connections, which anybody can make, leave half of the
+    No side sends more than a piece at once, least of all before it is known who it is; and connections, which any process can make, leave half of the
     files to the program.
     """
     connections = min(max(_CONNECTIONS, _CONNECTIONS_PER_TASK * tasks), open_files // 2)

@@ -39,16 +39,16 @@ class _Labelled:
     def __init__(self, transport: Transport, cluster: str) -> None:
         self._transport, self._cluster = transport, cluster
 
-    def _labelled(self, message: Message) -> Message:
+    def _with_cluster(self, message: Message) -> Message:
         return Message(message.method, {**message.fields, GUEST: self._cluster}, message.blobs, message.tensors)
 
     def call(self, address: str, message: Message, timeout: float | None = None, wait: bool = False) -> Message:
         """See ``Transport``."""
-        return self._transport.call(address, self._labelled(message), timeout, wait)
+        return self._transport.call(address, self._with_cluster(message), timeout, wait)
 
     def start(self, address: str, message: Message, done: OnDone, part: OnPart = ignore_part) -> Conversation:
         """See ``Transport``."""
-        return self._transport.start(address, self._labelled(message), done, part)
+        return self._transport.start(address, self._with_cluster(message), done, part)
 
     def together(self) -> contextlib.AbstractContextManager[None]:
         """See ``Transport``."""
@@ -63,7 +63,7 @@ class GuestClusters:
         self._members: dict[str, Membership] = {}
         self._lock = threading.Lock()
 
-    def found(self, config: ConfigProto) -> Membership:
+    def create(self, config: ConfigProto) -> Membership:
         """A new cluster for a session, which all its tasks have joined; this server is the one at its address."""
         tasks = ClusterSpec(config.cluster_def).addresses()
         own = next((task for task, address in tasks.items() if address in self._addresses), None)
@@ -112,7 +112,7 @@ class GuestClusters:
             member.worker.steps.abort_all(AbortedError(None, None, f"{member.worker.task} has left the cluster of the session"))
 
     def dissolve(self, member: Membership) -> None:
-        """Ends a cluster that this server has founded: all tasks leave it."""
+        """Ends a cluster that this server has created: all tasks leave it."""
         for task, address in member.peers.addresses.items():
             if task != member.worker.task:
                 self._transport.start(address, Message("LeaveCluster", {"cluster": member.cluster}), _ignore)

@@ -32,7 +32,7 @@ class Master:
 
     def __init__(self, worker: Worker, peers: Peers, guests: GuestClusters | None = None) -> None:
         self._worker, self.peers, self.recorder, self.guests = worker, peers, Recorder(), guests
-        self._founded: dict[str, Membership] = {}  # the clusters of sessions that have brought one
+        self._created: dict[str, Membership] = {}  # the clusters of sessions that have brought one
         self._sessions: dict[str, MasterSession] = {}
         self._lock = threading.Lock()
 
@@ -49,7 +49,7 @@ class Master:
             raise PermissionDeniedError(None, None, "a client without the cluster's secret cannot have this server call others: it may not bring a "
                                         "cluster_def")
         if config.cluster_def.job and self.guests is not None:
-            member = self._founded[handle] = self.guests.found(config)
+            member = self._created[handle] = self.guests.create(config)
             worker, peers = member.worker, member.peers
         session = MasterSession(handle, config, worker, peers, self.recorder, foreign)
         with self._lock:
@@ -97,7 +97,7 @@ class Master:
         self._dissolve(handle)
 
     def _dissolve(self, handle: str) -> None:
-        member = self._founded.pop(handle, None)
+        member = self._created.pop(handle, None)
         if member is not None and self.guests is not None:
             self.guests.dissolve(member)
 
@@ -121,5 +121,5 @@ class Master:
             sessions, self._sessions = list(self._sessions.values()), {}
         for session in sessions:
             session.close(error)
-        for handle in list(self._founded):
+        for handle in list(self._created):
             self._dissolve(handle)

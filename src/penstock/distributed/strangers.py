@@ -1,6 +1,6 @@
 """Peers that have connected and not proved yet that they belong to the cluster: not many at a time, not for long, and not many words about them.
 
-Whoever comes gets in: when there is no room, the oldest of the address that holds most places has to go. A stranger that waits does so in vain
+Every connection gets in: when there is no room, the oldest of the address that holds most places has to go. A stranger that waits does so in vain
 then; a friend needs milliseconds, and is never refused because of others.
 """
 from __future__ import annotations

@@ -37,18 +37,18 @@ def make_early_stopping_hook(estimator: Estimator, should_stop_fn: Callable[[], 
 def stop_if_higher_hook(estimator: Estimator, metric_name: str, threshold: float, eval_dir: str | None = None, min_steps: int = 0,
                         run_every_secs: float | None = 60, run_every_steps: int | None = None) -> SessionRunHook:
     """``tf.estimator.experimental.stop_if_higher_hook``: stops when a metric has exceeded a threshold."""
-    should_stop = _crossed(estimator, metric_name, threshold, operator.gt, "greater than", eval_dir, min_steps)
+    should_stop = _stop_at(estimator, metric_name, threshold, operator.gt, "greater than", eval_dir, min_steps)
     return make_early_stopping_hook(estimator, should_stop, run_every_secs, run_every_steps)
 
 
 def stop_if_lower_hook(estimator: Estimator, metric_name: str, threshold: float, eval_dir: str | None = None, min_steps: int = 0,
                        run_every_secs: float | None = 60, run_every_steps: int | None = None) -> SessionRunHook:
     """``tf.estimator.experimental.stop_if_lower_hook``: stops when a metric has fallen below a threshold."""
-    should_stop = _crossed(estimator, metric_name, threshold, operator.lt, "less than", eval_dir, min_steps)
+    should_stop = _stop_at(estimator, metric_name, threshold, operator.lt, "less than", eval_dir, min_steps)
     return make_early_stopping_hook(estimator, should_stop, run_every_secs, run_every_steps)
 
 
-def _crossed(estimator: Estimator, metric_name: str, threshold: float, is_better: Callable[[Any, Any], bool], words: str, eval_dir: str | None,
+def _stop_at(estimator: Estimator, metric_name: str, threshold: float, is_better: Callable[[Any, Any], bool], words: str, eval_dir: str | None,
              min_steps: int) -> Callable[[], bool]:
     folder = estimator.eval_dir() if eval_dir is None else eval_dir
 

@@ -68,7 +68,7 @@ def _model_fn(model: Any) -> Any:
         loss, metrics, weighted_metrics, loss_weights, _, _ = model._compile_arguments
         clone.compile(_optimizer(model), loss, _copies(metrics), loss_weights, weighted_metrics=_copies(weighted_metrics),
                       target_tensors=_in_order(labels, model.output_names, "labels", "outputs"))
-        compiled, plain = clone._compile_now(), clone._unweighted()
+        compiled, plain = clone._compile_now(), clone._no_weights()
         total = compiled.total_loss(plain)
         if mode == ModeKeys.EVAL:
             return EstimatorSpec(mode, predictions, total, eval_metric_ops={metric.name: _metric_ops(metric) for metric in compiled.metrics})

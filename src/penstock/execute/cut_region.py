@@ -15,7 +15,7 @@ from penstock.execute.device_plan import RegionKernel
 from penstock.execute.environment import Environment
 from penstock.execute.report import KernelReport, PlanReport, Stopwatch
 from penstock.graph import dtypes
-from penstock.native.calls import Unsupported
+from penstock.native.calls import KernelCall, Unsupported
 from penstock.native.config import config
 from penstock.native.machine import defects
 from penstock.native.specialise.fallback import Fallback
@@ -35,6 +35,13 @@ class Interpreted(Protocol):
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
         """The outputs."""
+
+
+class TableOfCalls(Protocol):
+    """The calls of a region for given shapes."""
+
+    calls: list[KernelCall]
+    arena_bytes: int
 
 
 Interpret = Callable[[RegionBody, Environment, Collection[str]], Interpreted]
@@ -97,7 +104,7 @@ class CutRegion(Generic[Ready]):
         inside = self._interpretation
         return [each for each in inside.watched if each.calls and each.node not in inside.regions] if inside is not None else []
 
-    def _nested(self) -> list[PlanReport]:
+    def _reports_of_regions(self) -> list[PlanReport]:
         """What the regions tell into which it was cut."""
         return [region.describe() for region in self._interpretation.regions.values()] if self._interpretation is not None else []
 
@@ -109,6 +116,13 @@ class CutRegion(Generic[Ready]):
         switches = [each for report in reports for each in report.switches]
         return PlanReport(kernels, sum(report.arena_bytes for report in reports), [*fallbacks, *inner], switches=switches,
                           runs=max((report.runs for report in reports), default=0))
+
+
+def report_of_calls(table: TableOfCalls, seconds: Sequence[float], runs: int) -> PlanReport:
+    """What the calls of a table cost on average, if they ran while they were watched; ``seconds`` are those of all runs."""
+    kernels = [KernelReport(call.label, tuple(dict.fromkeys(item.node.name for item in call.nodes)), spent / runs, call.flops, call.traffic)
+               for call, spent in zip(table.calls, seconds) if runs and call.code is not None]
+    return PlanReport(kernels, table.arena_bytes, runs=runs)
 
 
 def _as_array(output: Any) -> Any:

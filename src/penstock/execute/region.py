@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import KernelError, invalid_argument
-from penstock.execute.cut_region import MOST, CutRegion, Interpret
+from penstock.execute.cut_region import MOST, CutRegion, Interpret, report_of_calls
 from penstock.execute.environment import Environment
 from penstock.execute.kernels import kernel_of
 from penstock.execute.report import KernelReport, PlanReport, watch
@@ -35,6 +35,7 @@ from penstock.native.table.instance import Failure
 from penstock.native.table.patience import IN_FUNCTIONS, Patience
 from penstock.program.failure import InnerFailure
 from penstock.program.ir import Node, RegionBody
+from penstock.state.resources import Ref
 
 _MANY = 1 << 20  # random numbers: NumPy draws them in 0.1 to 0.2 s
 _RELIED_ON = operator.attrgetter("__class__", "dtype", "shape", "strides")  # of an array: what native code takes for granted
@@ -121,7 +122,7 @@ class RegionRun(CutRegion["_Ready"]):
         """What its native code did while it was watched, for all shapes; and which nodes have none."""
         compiled = [ready for ready in self._ready.values() if ready.compiled]
         fallbacks = self._fallback_rows([each.node for each in self._alone()])
-        report = self._report([*(ready.describe() for ready in compiled), *self._nested()], fallbacks)
+        report = self._report([*(ready.describe() for ready in compiled), *self._reports_of_regions()], fallbacks)
         report.switches[:0] = [f"{self.body.nodes[-1].name}: {ready.switched}" for ready in self._ready.values() if ready.switched]
         if self._unready[0]:
             report.kernels.append(self._by_numpy(report.runs))
@@ -194,7 +195,7 @@ class _Ready:
     """Native code for one signature, which takes over when NumPy has done its share."""
 
     def __init__(self, made: Specialisation, signature: Any, refs: Sequence[int], longer: int) -> None:
-        self._made, self._table, self.arena_bytes = made, made.table, made.table.arena_bytes
+        self._made, self._table = made, made.table
         self._fresh, self._results, self._updated = made.fresh, made.results, made.updated
         self._plain = made.results == [("output", position) for position in range(len(made.fresh))]  # are the outputs just what is written?
         self._large = any(math.prod(shape) * dtype.itemsize >= LARGE for shape, dtype in made.fresh)
@@ -315,17 +316,14 @@ class _Ready:
 
     def describe(self) -> PlanReport:
         """What its calls cost on average."""
-        calls, runs = self._table.calls, max(self.runs, 1)
-        kernels = [KernelReport(call.label, tuple(dict.fromkeys(item.node.name for item in call.nodes)), seconds / runs, call.flops, call.traffic)
-                   for call, seconds in zip(calls, self.seconds) if self.runs and call.code is not None]
-        return PlanReport(kernels, self.arena_bytes, runs=self.runs)
+        return report_of_calls(self._table, self.seconds, self.runs)
 
     def _fail(self, failure: Failure, inputs: Sequence[Any], environment: Environment) -> None:
         """Has the node's own kernel say what is wrong with its inputs; if several nodes are one kernel, the first that finds something wrong."""
         given = dict(zip(self._made.inputs, inputs))
 
         def argument(value: Value) -> Any:
-            if value in given and hasattr(given[value], "lock"):
+            if isinstance(given.get(value), Ref):
                 return given[value]
             if value.store is not None:
                 return value.store.state(failure.value)

@@ -18,7 +18,7 @@ import numpy as np
 
 from penstock.export.freezing import Variable
 from penstock.export.quantising import Quantised
-from penstock.export.tables import ALIGNMENT, Table
+from penstock.export.tables import ALIGNMENT, FrozenTable
 from penstock.export.threads import TEAM_BYTES
 from penstock.native.calls import Array, Buffer, Code, KernelCall
 from penstock.native.machine import driver
@@ -58,7 +58,7 @@ class Weights:
 
 
 @dataclass
-class Step:
+class PlacedCall:
     """A call as the runtime makes it: where its words are, and how far apart those of its parts; or a jump, if ``kernel`` is None."""
 
     kernel: int | None
@@ -84,7 +84,7 @@ class Binding:
 class PlacedTable:
     """A table of the model."""
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[PlacedCall] = field(default_factory=list)
     bindings: list[Binding] = field(default_factory=list)
     # (which argument, "weights" or "model", the place there, bytes): fetches that are known, or variables
     copies: list[tuple[int, str, int, int]] = field(default_factory=list)
@@ -115,7 +115,7 @@ class PreparedCall:
 class Memory:
     """The layout of a model."""
 
-    def __init__(self, variables: Sequence[Variable], tables: Sequence[Table], kernels: dict[Code, int],
+    def __init__(self, variables: Sequence[Variable], tables: Sequence[FrozenTable], kernels: dict[Code, int],
                  quantised: dict[int, Quantised] | None = None, prepared: Sequence[KernelCall] = (), threads: int = 1) -> None:
         self.weights = Weights()
         self.variables: dict[Variable, int] = {}
@@ -156,10 +156,11 @@ class Memory:
         """The words and cells of all tables."""
         return self._words
 
-    def _place(self, table: Table) -> PlacedTable:
+    def _place(self, table: FrozenTable) -> PlacedTable:
         return _Placing(self, table).placed
 
-    def cell_of(self, table: Table, array: Array, placed: PlacedTable, feeds: int, outputs: dict[Buffer, int], inputs: dict[Buffer, int]) -> int:
+    def cell_of(self, table: FrozenTable, array: Array, placed: PlacedTable, feeds: int, outputs: dict[Buffer, int],
+                inputs: dict[Buffer, int]) -> int:
         """A new cell with the address of an array's first element: its offset in the model."""
         index, buffer = len(self._words), array.buffer
         at = self.tables_at + WORD * index
@@ -241,7 +242,7 @@ class Memory:
 class _Placing:
     """Places one table."""
 
-    def __init__(self, memory: Memory, table: Table) -> None:
+    def __init__(self, memory: Memory, table: FrozenTable) -> None:
         self._memory, self._table, self.placed = memory, table, PlacedTable(status=table.offsets[table.status])
         self._cells: dict[tuple[Buffer, int], int] = {}
         self._feeds = len(table.inputs)
@@ -262,9 +263,9 @@ class _Placing:
             self._cells[key] = self._memory.cell_of(self._table, array, self.placed, self._feeds, self._outputs, self._inputs)
         return self._cells[key]
 
-    def _step(self, call: KernelCall) -> Step:
+    def _step(self, call: KernelCall) -> PlacedCall:
         if call.code is None:
-            return Step(None, self._cell(call.operands[0]), target=call.target)
+            return PlacedCall(None, self._cell(call.operands[0]), target=call.target)
         groups = call.operands_of_parts or [call.operands] * len(call.parts)
         longest = max(map(len, call.parts))
         at = -1
@@ -276,5 +277,5 @@ class _Placing:
         names = ", ".join(dict.fromkeys(f"{item.node.name} ({item.node.definition.type})" for item in call.nodes))
         checks = any(array.buffer is self._table.status for array in call.operands)
         fastest = self._memory.append([driver.UNKNOWN], 0) if self._memory.threads > 1 and len(call.parts) > 1 else -1
-        return Step(self._memory.kernel(call), at, WORD * len(heads[0]) + longest, len(call.parts), checks=checks, label=f"{call.label}: {names}",
-                    fastest=fastest)
+        return PlacedCall(self._memory.kernel(call), at, WORD * len(heads[0]) + longest, len(call.parts), checks=checks, fastest=fastest,
+                          label=f"{call.label}: {names}")

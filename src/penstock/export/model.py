@@ -22,7 +22,7 @@ from penstock.export.quantising import Quantised
 from penstock.export.rows import check_rows
 from penstock.export.runtime import Runtime
 from penstock.export.source import Named, entry_of, opened
-from penstock.export.tables import Table, fold, specialise
+from penstock.export.tables import FrozenTable, fold, specialise
 from penstock.export.targets import Target, find
 from penstock.export.threads import check_threads
 from penstock.graph.node import Operation
@@ -131,7 +131,7 @@ def _steps(session: Session, entries: Sequence[Entry], quantised: dict[int, Quan
     return [freeze(entry.fetches, entry.targets, entry.feeds, values, state, quantised) for entry in entries], state
 
 
-def _name_outputs(entry: Entry, tables: Sequence[Table]) -> None:
+def _name_outputs(entry: Entry, tables: Sequence[FrozenTable]) -> None:
     """Gives the outputs their shapes; an axis that is another one for each batch is the batch."""
     for position, argument in enumerate(entry.outputs):
         shapes = [table.outputs[position].shape for table in tables]

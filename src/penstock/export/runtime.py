@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from penstock.export import threads
 from penstock.export.entries import Entry
-from penstock.export.memory import Expansion, Memory, PlacedTable, Step
+from penstock.export.memory import Expansion, Memory, PlacedCall, PlacedTable
 from penstock.native.machine import driver
 
 BAD_BATCH = -1  # what an entry point returns if it has no table for a batch
@@ -215,7 +215,7 @@ class Runtime:
         """What every way out of a run does."""
         return ("  call void @leave(ptr %team)\n" if self._memory.threads > 1 else "") + "  call void @restore(i64 %mode)"
 
-    def _step(self, index: int, step: Step) -> Iterator[str]:
+    def _step(self, index: int, step: PlacedCall) -> Iterator[str]:
         yield f"  %w{index} = getelementptr i8, ptr %model, i64 {step.words}"
         if step.kernel is None:
             yield f"  %condition{index} = load ptr, ptr %w{index}\n  %value{index} = load i8, ptr %condition{index}"

@@ -22,7 +22,7 @@ Named = Mapping[str, Any] | Sequence[Any] | Any
 def entry_of(name: str, fetches: Named, feeds: Named, batches: Sequence[int], shapes: Mapping[str, Sequence[int | None]], graph: Graph,
              any_batch: bool = False) -> Entry:
     """An entry point of tensors, by name or in order."""
-    given, wanted = _named(feeds, graph), _named(fetches, graph)
+    given, wanted = _by_name(feeds, graph), _by_name(fetches, graph)
     targets = [each for each in wanted.values() if isinstance(each, Operation)]
     outputs = {key: each for key, each in wanted.items() if isinstance(each, Tensor)}
     entry = Entry(identifier(name), list(given.values()), list(outputs.values()), targets, sorted(set(batches)) or [1], any_batch=any_batch)
@@ -36,7 +36,7 @@ def entry_of(name: str, fetches: Named, feeds: Named, batches: Sequence[int], sh
     return entry
 
 
-def _named(tensors: Named, graph: Graph) -> dict[str, Any]:
+def _by_name(tensors: Named, graph: Graph) -> dict[str, Any]:
     """Tensors and operations by the names that they shall have."""
     if isinstance(tensors, Mapping):
         return {str(key): _element(value, graph) for key, value in tensors.items()}

@@ -1,6 +1,6 @@
 """The tables of an entry point, one for each batch size. What is computed of constants alone, such as weights cut into panels, is computed now.
 
-The kernels are written for the target, but their IR is anybody's: LLVM compiles the few that work on constants for this machine, too.
+The kernels are written for the target, but their IR is not bound to it: LLVM compiles the few that work on constants for this machine, too.
 """
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ALIGNMENT = 64
 
 
 @dataclass(eq=False)
-class Table:
+class FrozenTable:
     """Calls for arrays of known shapes. Buffers are of the kinds of ``calls.Buffer``; those of variables are in ``variables``."""
 
     calls: list[KernelCall]
@@ -55,7 +55,7 @@ class Table:
         return list(dict.fromkeys(call.code for call in self.calls if call.code is not None))
 
 
-def specialise(step: FrozenStep, shapes: Sequence[tuple[int, ...]], types: Sequence[Any], threads: int) -> Table:
+def specialise(step: FrozenStep, shapes: Sequence[tuple[int, ...]], types: Sequence[Any], threads: int) -> FrozenTable:
     """The table of a step for feeds of these shapes and types. Raises CannotExport."""
     given = [(source.value.shape, dtypes.as_dtype(source.value.dtype)) if isinstance(source, Variable) else (shapes[source], types[source].base_dtype)
              for source in step.sources]
@@ -77,7 +77,8 @@ def specialise(step: FrozenStep, shapes: Sequence[tuple[int, ...]], types: Seque
             variables[value.array.buffer] = source
         else:
             value.array.buffer.kind, value.array.buffer.value = "constant", np.ascontiguousarray(source.value)
-    table = Table(made.emitter.calls, list(made.emitter.loops), made.emitter.status.buffer, inputs, _outputs(made, body.outputs), variables, threads)
+    table = FrozenTable(made.emitter.calls, list(made.emitter.loops), made.emitter.status.buffer, inputs, _outputs(made, body.outputs), variables,
+                        threads)
     for call in table.calls:
         if any(array.buffer.kind == "list" for array in call.operands):
             raise CannotExport([(item.node, "it keeps a list that grows from step to step of a loop, which needs memory of unknown size")
@@ -98,7 +99,7 @@ def _outputs(made: Specialisation, outputs_of: Sequence[Edge]) -> list[Array | n
 # --- calls over constants --------------------------------------------------------------------------------------------------------------------
 
 
-def fold(table: Table, texts: dict[Code, str], known: dict[Any, list[Any]], quantised: dict[int, Quantised] | None = None,
+def fold(table: FrozenTable, texts: dict[Code, str], known: dict[Any, list[Any]], quantised: dict[int, Quantised] | None = None,
          prepared: list[KernelCall] | None = None) -> None:
     """Makes the calls that depend on constants alone, and takes them out; their results are constants.
 

@@ -48,7 +48,7 @@ class FuncGraph(Graph):
         self.control_captures: dict[Operation, None] = {}
         self.effects: list[Operation] = []  # what a call runs besides what its outputs need
         self.signature: FunctionSignature | None = None  # if nodes call it by its name
-        self._backward: Any = None  # its gradient, once that is asked for: see ``function_gradients.py``
+        self._backward: Any = None  # its gradient, once that is asked for: see ``call_gradients.py``
         self._reduced: dict[Any, FuncGraph] = {}
         self.call_attributes: dict[str, Any] | None = None  # those of a ``_CallFunction`` of it, if it is a block of imperative style
         self.inlined = False  # imperative style: a segment that calls it has its operations in place

@@ -23,7 +23,7 @@ def add_copy(function: FuncGraph, target: FuncGraph, inputs: Sequence[Tensor]) -
         if op.definition.control_flow:
             raise UnimplementedError(None, None, f"the function '{function.name}' has control flow as nodes ({op.type} '{op.name}'): such a function "
                                      "can be run, but not differentiated")
-        attributes = {key: _copied(value, target, known) if op.definition.captures and isinstance(value, FuncGraph) else value
+        attributes = {key: _copy_of(value, target, known) if op.definition.captures and isinstance(value, FuncGraph) else value
                       for key, value in op.attrs.items()}
         made = op.definition.add_node(target, target.unique_name(op.name.removeprefix(function.scope + "/")),
                                       tuple(known[tensor] for tensor in op._inputs), attributes)
@@ -37,7 +37,7 @@ def add_copy(function: FuncGraph, target: FuncGraph, inputs: Sequence[Tensor]) -
     return known
 
 
-def _copied(function: FuncGraph, outer: FuncGraph, known: dict[Tensor, Tensor]) -> FuncGraph:
+def _copy_of(function: FuncGraph, outer: FuncGraph, known: dict[Tensor, Tensor]) -> FuncGraph:
     """The function of a conditional or loop, for a copy of that."""
     twin = FuncGraph(function.name, outer)
     inputs: list[Any] = []

@@ -15,6 +15,7 @@ from tensorboard.compat.proto.attr_value_pb2 import AttrValue
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.compat.proto.versions_pb2 import VersionDef
 
+from penstock.graph.collections import Collections
 from penstock.graph.device import DeviceSpec, canonical_name, merge
 from penstock.graph.dtypes import DType, as_dtype
 from penstock.graph.node import Operation, Tensor
@@ -44,7 +45,7 @@ class _Controller:
         self.ops, self.fresh, self.seen = ops, fresh, set[Operation]()
 
 
-class Graph:
+class Graph(Collections):
     """A dataflow graph: operations as nodes, tensors as edges.
 
     >>> import penstock as tf
@@ -57,13 +58,13 @@ class Graph:
     imperative = False  # True for the one in which operations give values: see ``imperative/``
 
     def __init__(self) -> None:
+        super().__init__()
         self._lock = threading.RLock()
         self._ops: list[Operation] = []
         self._by_name: dict[str, Operation] = {}
         self._names: dict[str, int] = {}
         self._name_stack = ""
         self._state = _ThreadState()
-        self._collections: dict[Any, list[Any]] = {}
         self._finalized = False
         self._mutations = 0
         self._versions = VersionDef(producer=PRODUCER_VERSION)
@@ -381,44 +382,6 @@ class Graph:
             yield container_name
         finally:
             self._container = outer
-
-    # --- collections -------------------------------------------------------------------------------------------------
-
-    def add_to_collection(self, name: Any, value: Any) -> None:
-        """Adds a value to the list called ``name``."""
-        if self._finalized:
-            raise RuntimeError("Graph is finalized and cannot be modified.")
-        self._collections.setdefault(name, []).append(value)
-
-    def add_to_collections(self, names: Any, value: Any) -> None:
-        """Adds a value to several lists."""
-        for name in {names: None} if isinstance(names, str) else dict.fromkeys(names):
-            self.add_to_collection(name, value)
-
-    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
-        """A copy of the list; with ``scope``, only items whose name matches that regular expression at its start."""
-        items = self._collections.get(name, [])
-        if scope is None:
-            return list(items)
-        match = re.compile(scope).match
-        return [item for item in items if hasattr(item, "name") and match(item.name)]
-
-    def get_collection_ref(self, name: Any) -> list[Any]:
-        """The list itself: changes to it change the collection."""
-        return self._collections.setdefault(name, [])
-
-    def get_all_collection_keys(self) -> list[Any]:
-        """The names of all lists."""
-        return [key for key in self._collections if isinstance(key, str)]
-
-    @property
-    def collections(self) -> list[Any]:
-        """The names of all lists."""
-        return self.get_all_collection_keys()
-
-    def clear_collection(self, name: Any) -> None:
-        """Empties the list."""
-        self._collections.pop(name, None)
 
     # --- state -------------------------------------------------------------------------------------------------------
 

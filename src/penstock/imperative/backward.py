@@ -89,7 +89,7 @@ class Memory:
                 count_block(graph, known.call.attrs["f"])
                 operations, fed = recording.operations, recording.fed
                 edges = tuple([fed[number] if index < 0 else (operations[number], index) for number, index in known.arguments])
-                return _taken(known.results, recording.follow(known.call, edges).outputs)
+                return _pick_all(known.results, recording.follow(known.call, edges).outputs)
         results, new_walk, all_edges, op = self._by_structure(graph, tape.noted(), targets, sources, walk)
         if new_walk is not None and op is not None and op.call.origin is state:
             state.walks[key] = _Shortcut(op.call, [_where(recording, all_edges[number]) for number in new_walk.arguments],
@@ -107,10 +107,10 @@ class Memory:
             if all(value_key(edges[number]) == value for number, value in known.asked):
                 self._walks.move_to_end(structure.key)
                 op = call_block(graph, known.block, [edges[number] for number in known.arguments])
-                return _taken(known.results, op.outputs), known, edges, op
+                return _pick_all(known.results, op.outputs), known, edges, op
         elif known is None:
             return walk(), None, edges, None
-        results, self._walks[structure.key] = _seen(graph, structure, walk)
+        results, self._walks[structure.key] = _record_walk(graph, structure, walk)
         while len(self._walks) > _MOST:
             self._walks.popitem(last=False)
         return results, None, edges, None
@@ -125,7 +125,7 @@ def _edge(recording: Recording, where: tuple[int, int]) -> Edge:
     return recording.fed[number] if index < 0 else (recording.operations[number], index)
 
 
-def _taken(results: list[Any], outputs: list[Tensor]) -> list[Any]:
+def _pick_all(results: list[Any], outputs: list[Tensor]) -> list[Any]:
     return [_pick(places, outputs) for places in results]
 
 
@@ -135,7 +135,7 @@ def _pick(places: Any, outputs: list[Tensor]) -> Any:
     return outputs[places] if isinstance(places, int) else None if places is None else IndexedSlices(*[_pick(place, outputs) for place in places])
 
 
-def _seen(graph: EagerGraph, structure: Structure, walk: Callable[[], list[Any]]) -> tuple[list[Any], _Walk | None]:
+def _record_walk(graph: EagerGraph, structure: Structure, walk: Callable[[], list[Any]]) -> tuple[list[Any], _Walk | None]:
     """What the walk gives, and the walk as a block, if it can be one."""
     capture = Capture()
     with graph.thread.recording.watched_by(capture), known_values() as asked:

@@ -62,12 +62,12 @@ class Function:
             return self
         bound = self._methods.get(instance)
         if bound is None:
-            bound = self._methods[instance] = Function(_bind(self._traced, weakref.ref(instance)), self._input_signature, False,
+            bound = self._methods[instance] = Function(_bind(self._python_function, weakref.ref(instance)), self._input_signature, False,
                                                              makes_variables_once=self._makes_variables_once)
         return bound
 
     @functools.cached_property
-    def _traced(self) -> Callable[..., Any]:
+    def _python_function(self) -> Callable[..., Any]:
         """The function that is traced: with ``autograph``, one whose control flow follows tensors."""
         if not self._autograph:
             return self._function
@@ -77,7 +77,7 @@ class Function:
         graph = default_graph()
         if not isinstance(graph, EagerGraph):  # inside of a graph its operations are built in place
             first = len(graph._ops)
-            return after_effects(graph, first, self._traced(*args, **kwargs))
+            return after_effects(graph, first, self._python_function(*args, **kwargs))
         trace, tensors = self._trace(args, kwargs)
         return trace.call(graph, tensors)
 
@@ -104,7 +104,7 @@ class Function:
     def _new_trace(self, arguments: Any, leaves: list[Any]) -> Trace:
         """Traces the function. Where it has made variables it is traced once more, and must not make them again: so they are made once."""
         if not self._makes_variables_once:
-            return Trace(self._traced, arguments, leaves, self._input_signature)
+            return Trace(self._python_function, arguments, leaves, self._input_signature)
         is_first, made = not self._traces, False
 
         def note(next_creator: Any, **options: Any) -> Any:
@@ -115,10 +115,10 @@ class Function:
             return next_creator(**options)
 
         with variable_creator_scope(note):
-            trace = Trace(self._traced, arguments, leaves, self._input_signature)
+            trace = Trace(self._python_function, arguments, leaves, self._input_signature)
             if made:
                 is_first = False
-                trace = Trace(self._traced, arguments, leaves, self._input_signature)
+                trace = Trace(self._python_function, arguments, leaves, self._input_signature)
         return trace
 
     @functools.cached_property

@@ -63,7 +63,7 @@ _LATER: dict[str, Any] = {"_id": _new_id, "_control_inputs": lambda op: [], "_co
                           "_saved": lambda op: None, "_handles": lambda op: None, "_own_gradient": lambda op: None, "error": lambda op: None}
 
 
-def _shared(name: str) -> Any:
+def _of_call(name: str) -> Any:
     """A property whose value the Call has."""
     return property(lambda op: getattr(op.call, name), lambda op, value: setattr(op.call, name, value))
 
@@ -72,9 +72,9 @@ class EagerOperation(Operation):
     """One call of an op. ``edges`` are its producers; ``results`` its values, once it has run."""
 
     __slots__ = ("_handles", "_own_gradient", "_references", "call", "edges", "error", "noted", "place", "recording", "results", "tensor")
-    graph, definition, name, attrs = _shared("graph"), _shared("definition"), _shared("name"), _shared("attrs")
-    _source, _device, _extra = _shared("source"), _shared("device"), _shared("extra")
-    expected, key = _shared("expected"), _shared("key")
+    graph, definition, name, attrs = _of_call("graph"), _of_call("definition"), _of_call("name"), _of_call("attrs")
+    _source, _device, _extra = _of_call("source"), _of_call("device"), _of_call("extra")
+    expected, key = _of_call("expected"), _of_call("key")
     __init__ = object.__init__  # its maker sets what it has: ``of``, and ``repeat`` of guesses.py, where a further call would count
     call: Call
     edges: Sequence[Edge]

@@ -251,7 +251,7 @@ class GradientTape:
         if self._operations is None:
             raise RuntimeError("A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)")
         flat, target = nest.flatten(sources), _tensor(target)
-        with self._resumed():
+        with self._recording_again():
             targets = list(reshape(target, [-1]))
         rows = self._rows(targets, flat, unconnected_gradients)
         shape = target.shape.as_list()
@@ -269,7 +269,7 @@ class GradientTape:
         for shape in (target.shape, source.shape):
             shape.with_rank_at_least(2)
         batch, rest = target.shape.as_list()[0], target.shape.as_list()[1:]
-        with self._resumed():
+        with self._recording_again():
             columns = reshape(target, [batch, -1])
             targets = [columns[:, index] for index in range(columns.shape.as_list()[1])]
         rows = [row[0] for row in self._rows(targets, [source], unconnected_gradients)]
@@ -278,7 +278,7 @@ class GradientTape:
         return reshape(stack(rows, axis=1), [batch, *rest, *source.shape.as_list()[1:]])
 
     @contextmanager
-    def _resumed(self) -> Iterator[None]:
+    def _recording_again(self) -> Iterator[None]:
         """Inside, the tape records, also after its block."""
         if self._recording or self._graph is None:
             yield

@@ -36,7 +36,7 @@ NESTS, PRODUCTS = "penstock.opencl.nests:emit_nest", "penstock.opencl.products:e
 
 
 @functools.cache
-def _loaded(name: str) -> Callable[..., Any]:
+def _load(name: str) -> Callable[..., Any]:
     """What stands above this module, and calls back: it is loaded when it is asked for."""
     module, _, attribute = name.partition(":")
     return getattr(importlib.import_module(module), attribute)
@@ -85,16 +85,16 @@ class DeviceEmitter(Emitter):
         if name not in FAMILIES:
             raise AttributeError(f"an emitter has no {name}")
         if name not in self._families:
-            self._families[name] = _loaded(OWN.get(name) or FAMILIES[name])(self)
+            self._families[name] = _load(OWN.get(name) or FAMILIES[name])(self)
         return self._families[name]
 
     def run_nest(self, loop: Any, label: str) -> None:
         """A fused loop: see ``nests.py``."""
-        _loaded(NESTS)(self, loop, label)
+        _load(NESTS)(self, loop, label)
 
     def multiply(self, product: Any, a: Array, right: Array, c: Array, label: str, epilogue: Any, items: Any) -> None:
         """A product of matrices: see ``products.py``."""
-        _loaded(PRODUCTS)(self, product, a, right, c, label, epilogue, items)
+        _load(PRODUCTS)(self, product, a, right, c, label, epilogue, items)
 
     def call(self, code: Any, operands: Sequence[Array], parts: Any, label: str, writes: int = 1, flops: int = 0, destination: Any = None) -> None:
         """A kernel of native code: there is none for this device, so the host runs the node."""

@@ -21,7 +21,7 @@ _PARTS = 4  # that a compute unit of a CPU gets
 def emit_nest(b: DeviceEmitter, loop: Loop, label: str) -> None:
     """Appends the kernels of a loop."""
     nest, layout = loop.nest()
-    if not layout.elements and (layout.form == "map" or not _kept(layout)):
+    if not layout.elements and (layout.form == "map" or not _result_count(layout)):
         return
     count = _parts(b, nest, layout)
     if count > 1 and (pair := _split(b, loop, count)) is not None:
@@ -32,7 +32,7 @@ def emit_nest(b: DeviceEmitter, loop: Loop, label: str) -> None:
     _emit(b, loop, nest, layout, label)
 
 
-def _kept(layout: Layout) -> int:
+def _result_count(layout: Layout) -> int:
     """How many results a reduction has."""
     outer, row, _, inner = layout.sizes
     return outer * (inner if layout.form == "columns" else row)
@@ -42,7 +42,7 @@ def _parts(b: DeviceEmitter, nest: Nest, layout: Layout) -> int:
     """Into how many parts a reduction is cut, so that there is work for all."""
     if layout.form == "map" or nest.loops > 1 or layout.row_length < _LONG:
         return 1
-    kept = _kept(layout)
+    kept = _result_count(layout)
     if b.traits.strips:
         return 1 if kept >= (64 if layout.form == "columns" else 1) * b.traits.units * 2 else b.traits.units * _PARTS
     own = 1 if layout.form == "columns" else b.traits.group
@@ -59,14 +59,14 @@ def _emit(b: DeviceEmitter, loop: Loop, nest: Nest, layout: Layout, label: str) 
     source = NestSource(nest, layout, b.traits, alone, group)
     if 16 * len(operands) + 8 * len(source.numbers) > b.traits.parameter_bytes:
         raise Unsupported(f"a kernel of {len(operands)} arrays has more arguments than the device takes")
-    size, numbers = _shared(b, layout, source)
+    size, numbers = _work_items(b, layout, source)
     launch = b.launch(source.text, operands, numbers, size, label, len(loop.outputs), layout.elements * len(nest.steps),
                       (group, 1, 1) if group > 1 else (1, 1, 1) if b.traits.strips else None)
     if layout.form == "map":
         launch.over = loop.overlaps(nest)
 
 
-def _shared(b: DeviceEmitter, layout: Layout, source: NestSource) -> tuple[tuple[int, ...], list[int]]:
+def _work_items(b: DeviceEmitter, layout: Layout, source: NestSource) -> tuple[tuple[int, ...], list[int]]:
     """The work items, and all numbers of the kernel. On a CPU each does a strip of the inner axis and some rows."""
     outer, row, _, inner = layout.sizes
     if layout.form == "rows":

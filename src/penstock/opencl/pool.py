@@ -57,7 +57,7 @@ class Pool:
         if self.taken + size > self.limit:
             self._release()
         if self.taken + size > self.limit:
-            raise self._exhausted(size, holder, f"the limit is {_text(self.limit)}")
+            raise self._out_of_memory(size, holder, f"the limit is {_text(self.limit)}")
         try:
             buffer = self._allocate(size)
         except MemoryError as error:
@@ -65,7 +65,7 @@ class Pool:
             try:
                 buffer = self._allocate(size)
             except MemoryError:
-                raise self._exhausted(size, holder, f"the driver says: {error}") from error
+                raise self._out_of_memory(size, holder, f"the driver says: {error}") from error
         self.taken += size
         return buffer
 
@@ -83,7 +83,7 @@ class Pool:
                 held[block.holder] += block.nbytes
             return held
 
-    def _exhausted(self, size: int, holder: str, why: str) -> KernelError:
+    def _out_of_memory(self, size: int, holder: str, why: str) -> KernelError:
         most = "; ".join(f"{_text(nbytes)} by {name}" for name, nbytes in self.held().most_common(_TOLD)) or "nothing"
         return KernelError(ResourceExhaustedError, f"OOM when allocating {_text(size)} for {holder} on {self._name}: {why}. {_text(self.used)} are "
                            f"in use: {most}",

@@ -104,7 +104,7 @@ class DeviceQueue:
         """A kernel of this text, with arguments of its own. Compiled programs are kept on disk, by device and driver."""
         program = self._programs.get(text)
         if program is None:
-            program = self._programs[text] = self._load_from_disk(text) or self._compiled(text)
+            program = self._programs[text] = self._load_from_disk(text) or self._compile(text)
         return cl.Kernel(program, "run")
 
     def _load_from_disk(self, text: str) -> Any | None:
@@ -117,7 +117,7 @@ class DeviceQueue:
         except cl.Error:  # the driver does not take it back: it has changed without another version
             return None
 
-    def _compiled(self, text: str) -> Any:
+    def _compile(self, text: str) -> Any:
         try:
             program = cl.Program(self.context, text).build(options=_OPTIONS, cache_dir=_NO_CACHE)
         except cl.Error as error:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock.errors import KernelError, invalid_argument
-from penstock.execute.cut_region import CutRegion, Interpret
-from penstock.execute.report import KernelReport, PlanReport, watch
+from penstock.execute.cut_region import CutRegion, Interpret, report_of_calls
+from penstock.execute.report import PlanReport, watch
 from penstock.graph import dtypes
 from penstock.native.config import config
 from penstock.native.specialise.specialisation import Specialisation
@@ -124,7 +124,7 @@ class DeviceRegion(CutRegion["_Ready"]):
         """What its kernels did while they were watched, for all shapes; and what the host ran."""
         types = {node.name: node.definition.type for node in self.body.nodes}
         fallbacks = [(name, types.get(name, ""), f"the host runs it for the device, with copies: {why}") for name, why in self.fallbacks.items()]
-        return self._report([*(ready.describe() for ready in self._ready.values()), *self._nested()], fallbacks)
+        return self._report([*(ready.describe() for ready in self._ready.values()), *self._reports_of_regions()], fallbacks)
 
 
 class _Ready:
@@ -168,7 +168,4 @@ class _Ready:
 
     def describe(self) -> PlanReport:
         """What its kernels cost on average."""
-        calls, runs = self._table.calls, max(self.runs, 1)
-        kernels = [KernelReport(call.label, tuple(dict.fromkeys(item.node.name for item in call.nodes)), seconds / runs, call.flops, call.traffic)
-                   for call, seconds in zip(calls, self._seconds) if self.runs and call.code is not None]
-        return PlanReport(kernels, self._table.arena_bytes, runs=self.runs)
+        return report_of_calls(self._table, self._seconds, self.runs)

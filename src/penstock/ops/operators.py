@@ -33,13 +33,13 @@ def _multiply(x: Tensor, y: Any, name: str) -> Any:
 
 
 # method -> (name of its node, what it calls); the reflected method of "__add__" is "__radd__"
-Table = dict[str, tuple[str, Callable[..., Any]]]
-BINARY: Table = {
+OperatorTable = dict[str, tuple[str, Callable[..., Any]]]
+BINARY: OperatorTable = {
     "__add__": ("add", _add), "__sub__": ("sub", Sub), "__mul__": ("mul", _multiply), "__pow__": ("pow", Pow),
     "__truediv__": ("truediv", true_divide), "__div__": ("div", true_divide), "__floordiv__": ("floordiv", FloorDiv),
     "__mod__": ("mod", FloorMod), "__matmul__": ("matmul", matmul), "__and__": ("and", LogicalAnd),
     "__or__": ("or", LogicalOr), "__xor__": ("xor", logical_xor)}
-COMPARISONS: Table = {
+COMPARISONS: OperatorTable = {
     "__lt__": ("Less", Less), "__le__": ("LessEqual", LessEqual), "__gt__": ("Greater", Greater),
     "__ge__": ("GreaterEqual", GreaterEqual)}
 # What they call for floats, which need no preparation: most nodes of most graphs are made here.

@@ -115,7 +115,7 @@ class GFile:
             self._writer = open_file(self._name, "ab" if "a" in self._mode else "wb")
         return self._writer
 
-    def _placed(self) -> IO[bytes]:
+    def _file_with_place(self) -> IO[bytes]:
         """What ``seek`` and ``tell`` are about."""
         return self._for_reading() if self._readable else self._for_writing()
 
@@ -149,13 +149,13 @@ class GFile:
             raise InvalidArgumentError(None, None, f"Invalid whence argument: {whence}. Valid values are 0, 1, or 2.")
         if whence == 0 and target < 0:
             raise InvalidArgumentError(None, None, f"Seeking to a negative position: {target}")
-        file = self._placed()
+        file = self._file_with_place()
         with _translate_errors(as_str_any(self._name)):
             file.seek(target, whence)
 
     def tell(self) -> int:
         """The place in the file."""
-        return self._placed().tell()
+        return self._file_with_place().tell()
 
     def seekable(self) -> bool:
         """Always: files are local."""

@@ -143,10 +143,10 @@ def prune(fetches: Sequence[Tensor], targets: Iterable[Operation], feeds: Sequen
     args = list(fed.values())
     program = Program([*args, *nodes.values()], args,
                       [(fed[tensor], 0) if tensor in fed else (nodes[tensor.op], tensor.value_index) for tensor in fetches])
-    return _expanded(program) if any(node.definition.expands is not None for node in nodes.values()) else program
+    return _expand_calls(program) if any(node.definition.expands is not None for node in nodes.values()) else program
 
 
-def _expanded(program: Program) -> Program:
+def _expand_calls(program: Program) -> Program:
     """The program with the operations of functions in the place of their calls, under the names and on the devices of those."""
     values: dict[Edge, Edge] = {}  # what an output of a call is
     ends: dict[Node, list[Node]] = {}  # what has run when a call has

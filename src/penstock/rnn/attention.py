@@ -1,4 +1,4 @@
-"""Attention mechanisms: scores of a query against the steps of a memory, turned into weights."""
+"""Attention mechanisms: scores of a query against the steps of a memory, as weights."""
 from __future__ import annotations
 
 import math

@@ -42,14 +42,14 @@ def TransformGraph(input_graph_def: GraphDef, inputs: Sequence[str], outputs: Se
     """
     ends, graph = _Ends([node_name(name) for name in inputs], [node_name(name) for name in outputs]), input_graph_def
     for text in transforms:
-        name, parameters = _parsed(text)
+        name, parameters = _parse(text)
         if name not in _TRANSFORMS:
             raise UnimplementedError(None, None, f"The transform '{name}' is not in this version of Penstock, which has {sorted(_TRANSFORMS)}")
         graph = _TRANSFORMS[name](graph, ends, parameters)
     return graph
 
 
-def _parsed(text: str) -> tuple[str, Parameters]:
+def _parse(text: str) -> tuple[str, Parameters]:
     match = re.fullmatch(r"\s*(\w+)\s*(?:\((.*)\))?\s*", text, re.DOTALL)
     if match is None:
         raise InvalidArgumentError(None, None, f"'{text}' is not a transform: name(parameter=value, ...)")
@@ -96,7 +96,7 @@ def _fold_constants(graph: GraphDef, ends: _Ends, parameters: Parameters) -> Gra
     """The graph with constants where nothing depends on an input, a variable or chance."""
     nodes = {node.name: node for node in graph.node}
     fixed: dict[str, bool] = {}
-    for node in _sorted(graph):
+    for node in _in_topological_order(graph):
         definition = REGISTRY.get(node.op)
         fixed[node.name] = node.op == "Const" or (
             node.name not in ends.inputs and definition is not None and not definition.stateful and bool(node.input)
@@ -118,7 +118,7 @@ def _fold_constants(graph: GraphDef, ends: _Ends, parameters: Parameters) -> Gra
     return extract_sub_graph(folded, [name for name in dict.fromkeys([*ends.inputs, *ends.outputs]) if name in nodes])
 
 
-def _sorted(graph: GraphDef) -> list[NodeDef]:
+def _in_topological_order(graph: GraphDef) -> list[NodeDef]:
     """The nodes, each behind those that it needs; loops end where they are entered again."""
     nodes, placed = {node.name: node for node in graph.node}, dict[str, NodeDef]()
     for root in graph.node:
@@ -182,6 +182,6 @@ _TRANSFORMS: dict[str, Callable[[GraphDef, _Ends, Parameters], GraphDef]] = {
     "fold_old_batch_norms": lambda graph, ends, parameters: inference_graphs.fold_batch_norms(graph),
     "fold_constants": _fold_constants, "remove_attribute": _remove_attribute, "remove_device": _remove_device, "remove_nodes": _remove_nodes,
     "rename_op": _rename_op, "set_device": _set_device,
-    "sort_by_execution_order": lambda graph, ends, parameters: subset(graph, _sorted(graph)),
+    "sort_by_execution_order": lambda graph, ends, parameters: subset(graph, _in_topological_order(graph)),
     "strip_unused_nodes": _strip_unused_nodes,
 }

@@ -65,7 +65,7 @@ def fold_batch_norms(input_graph_def: GraphDef) -> GraphDef:
     new: dict[str, list[NodeDef]] = {}  # what takes the place of a node
     statistics: set[str] = set()
     for node in input_graph_def.node:
-        folded = _folded(node, nodes, uses) if node.op in _NORMS else None
+        folded = _fold(node, nodes, uses) if node.op in _NORMS else None
         if folded is not None:
             weights, *addition = folded
             new.update({weights.name: [weights], node.name: addition})
@@ -75,7 +75,7 @@ def fold_batch_norms(input_graph_def: GraphDef) -> GraphDef:
     return subset(input_graph_def, (node for node in left if node.name in used or node.name not in statistics))
 
 
-def _folded(norm: NodeDef, nodes: dict[str, NodeDef], uses: dict[str, int]) -> list[NodeDef] | None:
+def _fold(norm: NodeDef, nodes: dict[str, NodeDef], uses: dict[str, int]) -> list[NodeDef] | None:
     """The weights, the offset and the addition that make a batch norm needless; None, with a warning, where it has to stay."""
     places, epsilon = _NORMS[norm.op]
     convolution, *statistics = (nodes[node_name(norm.input[place])] for place in places)
@@ -93,10 +93,10 @@ def _folded(norm: NodeDef, nodes: dict[str, NodeDef], uses: dict[str, int]) -> l
     if norm.op != "BatchNormWithGlobalNormalization" and norm.attr["is_training"].b:
         logging.warning("'%s' computes the statistics of its batch: it stays as it is", norm.name)
         return None
-    return _scaled(norm, convolution, weights, [_value(node) for node in statistics], norm.attr[epsilon].f)
+    return _scale_weights(norm, convolution, weights, [_value(node) for node in statistics], norm.attr[epsilon].f)
 
 
-def _scaled(norm: NodeDef, convolution: NodeDef, weights: NodeDef, statistics: list[Any], epsilon: float) -> list[NodeDef]:
+def _scale_weights(norm: NodeDef, convolution: NodeDef, weights: NodeDef, statistics: list[Any], epsilon: float) -> list[NodeDef]:
     mean, variance, beta, gamma = statistics
     scale = 1.0 / np.sqrt(variance + epsilon)
     if norm.op != "BatchNormWithGlobalNormalization" or norm.attr["scale_after_normalization"].b:

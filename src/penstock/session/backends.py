@@ -31,17 +31,17 @@ def reset(target: str, containers: list[str], config: Any) -> None:
 def _kind(target: str) -> BackendKind:
     scheme, separator, _ = target.partition("://")
     if target and not separator:
-        raise _unknown(target)
+        raise _unknown_target(target)
     if scheme in _kinds:
         return _kinds[scheme]()
     if scheme not in schemes():
-        raise _unknown(target)
+        raise _unknown_target(target)
     from penstock.session.remote import Remote  # brings in the tasks of a cluster, which few sessions need
 
     return Remote()
 
 
-def _unknown(target: str) -> errors.OpError:
+def _unknown_target(target: str) -> errors.OpError:
     known = [scheme + "://" for scheme in (*_kinds, *schemes()) if scheme]
     return errors.NotFoundError(None, None, f"No session factory registered for the given session options: {{target: {target!r}}}. A target is "
                                 f"empty, for this process, or begins with one of {known}.")

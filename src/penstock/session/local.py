@@ -66,8 +66,8 @@ class LocalBackend:
         """Runs a step in this thread, as far as nothing in it waits."""
         last = wanted.last
         if last is None or last[0] != self._graph._mutations or last[1] != tuple(feeds) or options is not PLAIN or self._timeout:
-            planned = self._planned(wanted, tuple(feeds))
-            with self._tracked(Step(options.timeout_ms or self._timeout)) as step:
+            planned = self._plan_for(wanted, tuple(feeds))
+            with self._track(Step(options.timeout_ms or self._timeout)) as step:
                 values, metadata = planned.run(list(feeds.values()), step, options.trace, options.partition_graphs)
             return hand_out(values, keep=True), metadata
         try:  # from here on for small steps
@@ -87,8 +87,8 @@ class LocalBackend:
 
     def run_probed(self, wanted: Fetches, feeds: dict[Tensor, Any], probe: Probe) -> list[Any]:
         """Runs a step node by node."""
-        planned = self._planned(wanted, tuple(feeds))
-        with self._tracked(Step(self._timeout)) as step:
+        planned = self._plan_for(wanted, tuple(feeds))
+        with self._track(Step(self._timeout)) as step:
             return hand_out(planned.run_probed(list(feeds.values()), step, probe))
 
     def _begun(self, step: Step) -> Step:
@@ -99,7 +99,7 @@ class LocalBackend:
         return step
 
     @contextmanager
-    def _tracked(self, step: Step) -> Iterator[Step]:
+    def _track(self, step: Step) -> Iterator[Step]:
         """A step that ``close`` can cancel."""
         self._begun(step)
         try:
@@ -119,12 +119,12 @@ class LocalBackend:
 
     def _run_part(self, feeds: dict[Tensor, Any], fetches: list[Tensor], targets: list[Operation], done: frozenset[Operation]) -> list[Any]:
         planned = self._step_for(fetches, targets, tuple(feeds), done)
-        with self._tracked(Step(self._timeout)) as step:
+        with self._track(Step(self._timeout)) as step:
             return planned.run(list(feeds.values()), step)[0]
 
     # --- plans -------------------------------------------------------------------------------------------------------
 
-    def _planned(self, wanted: Fetches, feeds: tuple[Tensor, ...]) -> PlannedStep:
+    def _plan_for(self, wanted: Fetches, feeds: tuple[Tensor, ...]) -> PlannedStep:
         planned = self._step_for(wanted.tensors, wanted.targets, feeds)
         if planned.final is not None:
             wanted.last = (self._graph._mutations, feeds, planned.final)

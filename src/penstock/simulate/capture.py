@@ -89,7 +89,7 @@ class _Timer(Observer):
             seconds = time.perf_counter() - start
             if len(record.seconds) < _SAMPLES and not node.definition.blocking:
                 record.seconds.append(seconds)
-            record.memory = max(record.memory, _owned(result))
+            record.memory = max(record.memory, _own_bytes(result))
             if sends:
                 record.bytes = int(getattr(held_value(values[0]), "nbytes", 0))
             elif meets:
@@ -101,7 +101,7 @@ class _Timer(Observer):
         return run
 
 
-def _owned(result: Any) -> int:
+def _own_bytes(result: Any) -> int:
     """The bytes of the arrays that a kernel has made: views of others and variables take none."""
     values = result if isinstance(result, (tuple, list)) else (result,)
     return sum(value.nbytes for value in values if isinstance(value, np.ndarray) and value.base is None)
@@ -158,13 +158,13 @@ class _Watch(RunObserver):
                 beside[-1].runs = self._counts[key]
         counted = [main, *(key for key in plans if key not in self._main)]
         order = self._order
-        return JobProfile(" ".join(order.program), order.ps, order.workers, step, beside, _variables(), self._held(plans, counted))
+        return JobProfile(" ".join(order.program), order.ps, order.workers, step, beside, _variables(), self._queue_contents(plans, counted))
 
     def _profile_of(self, plan: list[PlannedPart], groups: dict[str, str]) -> StepProfile:
         own_first = sorted(plan, key=lambda part: part.task != WORKER)
         return step_profile([PlanOfTask(part.task, _tables(part)) for part in own_first], self._timer.measured, groups)
 
-    def _held(self, plans: dict[Any, list[PlannedPart]], counted: list[Any]) -> dict[str, dict[str, Any]]:
+    def _queue_contents(self, plans: dict[Any, list[PlannedPart]], counted: list[Any]) -> dict[str, dict[str, Any]]:
         """What queues were given by steps that run once: tokens, for example."""
         often = {(part.task, node.name) for key in counted for part in plans[key] for table in _tables(part) for node in table.nodes}
         held: dict[str, dict[str, Any]] = {}

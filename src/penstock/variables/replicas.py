@@ -149,7 +149,7 @@ def call_for_each_replica(strategy: Any, devices: list[str], function: Callable[
                 raise RuntimeError("Some replicas returned while others called merge_call: all must make the same calls in the same order.")
             merge_fns, given, named = zip(*(replica.request for replica in replicas))
             with name_scope(waiting[0].scope):
-                merged = _merged(strategy, merge_fns[0], together([list(each) for each in given]), together(list(named)))
+                merged = _call_merge(strategy, merge_fns[0], together([list(each) for each in given]), together(list(named)))
             for number, replica in enumerate(replicas):
                 replica.answer = part_of(merged, number)
     finally:
@@ -159,10 +159,10 @@ def call_for_each_replica(strategy: Any, devices: list[str], function: Callable[
 
 def single_replica(strategy: Any) -> ReplicaContext:
     """The context of a replica that is alone, and is built in this thread."""
-    return ReplicaContext(strategy, strategy.extended.worker, lambda merge_fn, args, kwargs: _merged(strategy, merge_fn, args, kwargs))
+    return ReplicaContext(strategy, strategy.extended.worker, lambda merge_fn, args, kwargs: _call_merge(strategy, merge_fn, args, kwargs))
 
 
-def _merged(strategy: Any, merge_fn: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+def _call_merge(strategy: Any, merge_fn: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     with cross_replica(strategy):
         return merge_fn(strategy, *args, **kwargs)
 

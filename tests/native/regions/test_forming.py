@@ -168,12 +168,12 @@ tf.set_random_seed(7)
 x = tf.placeholder(tf.float32, [None, 20])
 hidden = tf.layers.dense(tf.nn.dropout(x, 0.9, seed=3), 50, tf.tanh)
 loss = tf.reduce_mean(tf.square(tf.layers.dense(hidden, 1)))
-turned = tf.while_loop(lambda i, v: i < 40, lambda i, v: (i + 1, tf.sin(v) + tf.exp(-v)), (0, loss))[1]
-train = tf.train.AdamOptimizer(0.01).minimize(turned)
+looped = tf.while_loop(lambda i, v: i < 40, lambda i, v: (i + 1, tf.sin(v) + tf.exp(-v)), (0, loss))[1]
+train = tf.train.AdamOptimizer(0.01).minimize(looped)
 with tf.Session() as session:
     session.run(tf.global_variables_initializer())
     for step in range(8):
-        print(session.run([turned, train], {x: np.random.RandomState(step).randn(64, 20)})[0].tobytes().hex())
+        print(session.run([looped, train], {x: np.random.RandomState(step).randn(64, 20)})[0].tobytes().hex())
         print(session.run(loss, {x: np.ones((5, 20))}).tobytes().hex())
 """
 

@@ -76,8 +76,8 @@ def test_the_condition_is_computed_in_the_step(inputs, python_branches, monkeypa
 def test_loops_and_branches_of_different_shapes(inputs, python_branches, monkeypatch):
     x, flag, feeds = inputs
     part = tf.cond(flag, lambda: x, lambda: x[1:3])
-    turned = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.sin(y)), (0, part), shape_invariants=(tf.TensorShape([]), part.shape))[1]
-    again = tf.cond(flag, lambda: turned * 2, lambda: tf.concat([turned, turned], 0))
+    looped = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.sin(y)), (0, part), shape_invariants=(tf.TensorShape([]), part.shape))[1]
+    again = tf.cond(flag, lambda: looped * 2, lambda: tf.concat([looped, looped], 0))
     check(monkeypatch, [tf.reduce_sum(again), again], feeds)
     assert len(python_branches) == 8
 
@@ -123,8 +123,8 @@ def test_values_that_branches_in_a_loop_save(inputs, monkeypatch):
     def body(i, y):
         return i + 1, tf.cond(tf.reduce_sum(y) > 0.2, lambda: tf.tanh(y * x), lambda: y - x)
 
-    turned = tf.while_loop(lambda i, y: i < 4, body, (0, x))[1]
-    assert not check(monkeypatch, [turned, *tf.gradients(turned, [x])], [{x: ROWS}, {x: -ROWS}])
+    looped = tf.while_loop(lambda i, y: i < 4, body, (0, x))[1]
+    assert not check(monkeypatch, [looped, *tf.gradients(looped, [x])], [{x: ROWS}, {x: -ROWS}])
 
 
 def test_of_a_condition_that_shapes_tell_only_one_branch_is_made(inputs, python_branches, monkeypatch):

@@ -23,11 +23,11 @@ def test_turns_by_a_tensor():
     image = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
     with tf.Graph().as_default(), tf.Session() as sess:
         k = tf.placeholder(tf.int32, [])
-        turned = tf.image.rot90(image, k)
-        assert turned.shape.as_list() == [None, None, 3]
+        rotated = tf.image.rot90(image, k)
+        assert rotated.shape.as_list() == [None, None, 3]
         assert tf.image.rot90(image[None], k).shape.as_list() == [1, None, None, 3]
         for turns in (-1, 0, 1, 2, 3, 4, 6):
-            np.testing.assert_array_equal(sess.run(turned, {k: turns}), np.rot90(image, turns))
+            np.testing.assert_array_equal(sess.run(rotated, {k: turns}), np.rot90(image, turns))
 
 
 @pytest.mark.parametrize("build", [lambda x: tf.image.crop_to_bounding_box(x, 0, 0, 1, 1), lambda x: tf.image.pad_to_bounding_box(x, 0, 0, 4, 4),

@@ -10,7 +10,7 @@ from penstock.contrib.distributions.arguments import checked
 from penstock.contrib.distributions.shapes import pick_vector, rotate_transpose
 
 
-def _known(*tensors: Any) -> bool:
+def _are_constants(*tensors: Any) -> bool:
     return all(tf.constant_value(tensor) is not None for tensor in tensors)
 
 
@@ -49,7 +49,7 @@ class DistributionShape:
         """How many axes of ``x`` are samples."""
         with self._name_scope("get_sample_ndims", [x]):
             ndims = self.get_ndims(x, name)
-            if _known(ndims, self.batch_ndims, self.event_ndims):
+            if _are_constants(ndims, self.batch_ndims, self.event_ndims):
                 known = [int(tf.constant_value(each)) for each in (ndims, self.batch_ndims, self.event_ndims)]
                 if known[0] < known[1] + known[2]:
                     raise ValueError(f"expected batch_ndims({known[1]}) + event_ndims({known[2]}) <= ndims({known[0]})")
@@ -72,7 +72,7 @@ class DistributionShape:
 
             def part(before: list[Any], count: Any, name: str) -> tf.Tensor:
                 before = before or [tf.zeros([], dtype=tf.int32, name="zero")]
-                if x.shape.ndims is not None and _known(count, *before):
+                if x.shape.ndims is not None and _are_constants(count, *before):
                     start = sum(int(tf.constant_value(each)) for each in before)
                     extents = x.shape[start:start + int(tf.constant_value(count))]
                     if extents.is_fully_defined():
@@ -100,7 +100,7 @@ class DistributionShape:
         """What ``make_batch_of_event_sample_matrices`` was given."""
         with self._name_scope(name, [x, sample_shape]):
             x = rotate_transpose(tf.convert_to_tensor(x, name="x"), shift=1)
-            if _known(self.batch_ndims, self.event_ndims):
+            if _are_constants(self.batch_ndims, self.event_ndims):
                 extra = [-1] * bool(self._no_event) + [1] * bool(self._no_batch and expand_batch_dim)
                 x = tf.squeeze(x, axis=extra) if extra else x
                 _, batch_shape, event_shape = self.get_shape(x)

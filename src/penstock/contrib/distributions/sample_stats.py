@@ -53,8 +53,8 @@ def _static_axes(axis: Any, x: tf.Tensor) -> list[int]:
 def _with_samples_last(x: tf.Tensor, axes: list[int]) -> tf.Tensor:
     """``x`` with some of its axes as one, behind the others."""
     others = [axis for axis in range(x.shape.rank) if axis not in axes]
-    turned = tf.transpose(x, [*others, *axes])
-    flat = tf.reshape(turned, tf.concat([tf.shape(turned)[:len(others)], [-1]], axis=0))
+    rotated = tf.transpose(x, [*others, *axes])
+    flat = tf.reshape(rotated, tf.concat([tf.shape(rotated)[:len(others)], [-1]], axis=0))
     extents = x.shape.as_list()
     flat.set_shape([*(extents[axis] for axis in others), None])
     return flat
@@ -115,15 +115,15 @@ def auto_correlation(x: Any, axis: int = -1, max_lags: Any = None, center: bool 
             raise TypeError(f"Argument x must have either float or complex dtype found: {x.dtype}")
         rank = rank_of(x)
         shift = rank - 1 - (rank + axis if axis < 0 else axis)
-        turned = rotate_transpose(x, shift)
+        rotated = rotate_transpose(x, shift)
         if center:
-            turned -= tf.reduce_mean(turned, axis=-1, keepdims=True)
-        length = dimension_size(turned, -1)
-        products = _sums_of_products(turned, length)
+            rotated -= tf.reduce_mean(rotated, axis=-1, keepdims=True)
+        length = dimension_size(rotated, -1)
+        products = _sums_of_products(rotated, length)
         lags = length - 1 if max_lags is None else static_or_tensor(tf.minimum(length - 1, tf.convert_to_tensor(max_lags, name="max_lags")))
         products = products[..., :lags + 1]
-        if turned.shape.ndims is not None:
-            products.set_shape([*turned.shape.as_list()[:-1], lags + 1 if isinstance(lags, (int, np.integer)) else None])
+        if rotated.shape.ndims is not None:
+            products.set_shape([*rotated.shape.as_list()[:-1], lags + 1 if isinstance(lags, (int, np.integer)) else None])
         means = products / tf.cast(length - tf.range(lags + 1), x.dtype)
         if normalize:
             means /= means[..., :1]

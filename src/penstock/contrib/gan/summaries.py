@@ -1,4 +1,4 @@
-"""Pictures and numbers of the models of ``tf.contrib.gan``, for TensorBoard; images side by side in one."""
+"""Images and numbers of the models of ``tf.contrib.gan``, for TensorBoard; images side by side in one."""
 from __future__ import annotations
 
 import math

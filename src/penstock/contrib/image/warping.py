@@ -59,12 +59,12 @@ def interpolate_spline(train_points: Any, train_values: Any, query_points: Any, 
     with tf.name_scope(name):
         points, values = tf.convert_to_tensor(train_points), tf.convert_to_tensor(train_values)
         queries = tf.convert_to_tensor(query_points)
-        weights, linear = _fitted(points, values, order, regularization_weight)
+        weights, linear = _fit(points, values, order, regularization_weight)
         near = tf.matmul(_phi(_squared_distances(queries, points), order), weights)
         return near + tf.matmul(tf.concat([queries, tf.ones_like(queries[..., :1])], 2), linear)
 
 
-def _fitted(points: tf.Tensor, values: tf.Tensor, order: int, regularization_weight: float) -> tuple[tf.Tensor, tf.Tensor]:
+def _fit(points: tf.Tensor, values: tf.Tensor, order: int, regularization_weight: float) -> tuple[tf.Tensor, tf.Tensor]:
     """The weights of the points, and the linear part."""
     batch, count = tf.shape(points)[0], tf.shape(points)[1]
     dimensions, outputs = tf.dimension_value(points.shape[-1]), tf.dimension_value(values.shape[-1])

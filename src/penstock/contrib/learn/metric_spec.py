@@ -62,9 +62,9 @@ def _name_of(function: Any) -> str:
 def _with_usual_names(metric_fn: Callable[..., Any], name: str, needs_labels: bool, needs_weights: bool) -> Callable[..., Any]:
     """The metric as a function of keywords, whatever it calls its arguments. Predictions that have no known name are its first free argument."""
     names = fn_args(metric_fn)
-    labels_name = _known(name, names, _LABELS, needs_labels)
-    predictions_name = _known(name, names, _PREDICTIONS, False)
-    weights_name = _known(name, names, _WEIGHTS, needs_weights)
+    labels_name = _argument_name(name, names, _LABELS, needs_labels)
+    predictions_name = _argument_name(name, names, _PREDICTIONS, False)
+    weights_name = _argument_name(name, names, _WEIGHTS, needs_weights)
 
     def metric(_sentinel: Any = None, labels: Any = None, predictions: Any = None, weights: Any = None) -> Any:
         if _sentinel is not None:
@@ -80,7 +80,7 @@ def _with_usual_names(metric_fn: Callable[..., Any], name: str, needs_labels: bo
     return metric
 
 
-def _known(function: str, names: tuple[str, ...], candidates: tuple[str, ...], is_required: bool) -> str | None:
+def _argument_name(function: str, names: tuple[str, ...], candidates: tuple[str, ...], is_required: bool) -> str | None:
     """The argument of a metric function that has one of the names in ``candidates``."""
     present = [name for name in candidates if name in names]
     if len(present) > 1:

@@ -77,8 +77,8 @@ class SdcaModel:
         self._examples, self._options, self._loss_type = examples, options, options["loss_type"]
         self._l1, self._l2 = options["symmetric_l1_regularization"], max(options["symmetric_l2_regularization"], 1.0)
         self._weights = {kind: [_parts(each) for each in variables[kind]] for kind in _KINDS}
-        suffix = options.get("slot_suffix", "_unshrinked/SDCAOptimizer")
-        self._unshrinked = {kind: [[_unshrinked(part, suffix) for part in parts] for parts in self._weights[kind]] for kind in _KINDS}
+        suffix = options.get("slot_suffix", "_zeros_beside/SDCAOptimizer")
+        self._zeros_beside = {kind: [[_zeros_beside(part, suffix) for part in parts] for parts in self._weights[kind]] for kind in _KINDS}
         self._table = ShardedTable(options.get("num_table_shards") or 1)
         summary.scalar("approximate_duality_gap", self.approximate_duality_gap())
         summary.scalar("examples_seen", self._table.size())
@@ -88,7 +88,7 @@ class SdcaModel:
     def minimize(self, global_step: Any = None, name: str | None = None) -> Any:
         """An operation that moves the dual variables of the examples, and the unshrinked weights with them."""
         with tf.name_scope(name, "sdca/minimize"):
-            sparse, (sparse_slots, dense_slots) = self._examples["sparse_features"], (self._unshrinked[kind] for kind in _KINDS)
+            sparse, (sparse_slots, dense_slots) = self._examples["sparse_features"], (self._zeros_beside[kind] for kind in _KINDS)
             keys = SdcaFprint(tf.convert_to_tensor(self._examples["example_ids"]))
             ids = [tf.unique(feature.feature_indices)[0] for feature in sparse]
             gathered = [embedding_lookup(slot, each, partition_strategy="div") for slot, each in zip(sparse_slots, ids, strict=True)]
@@ -114,7 +114,7 @@ class SdcaModel:
     def update_weights(self, train_op: Any) -> Any:
         """An operation that makes the model's weights of the unshrinked ones, after ``train_op``."""
         with tf.control_dependencies([train_op]):
-            pairs = [pair for kind in _KINDS for parts in zip(self._weights[kind], self._unshrinked[kind]) for pair in zip(*parts, strict=True)]
+            pairs = [pair for kind in _KINDS for parts in zip(self._weights[kind], self._zeros_beside[kind]) for pair in zip(*parts, strict=True)]
             by = self._l1 / self._l2
             return tf.group(*[weight.assign(tf.sign(slot) * tf.relu(tf.abs(slot) - by)).op for weight, slot in pairs])
 
@@ -206,7 +206,7 @@ def _parts(variable: Any) -> list[Any]:
     return list(variable) if isinstance(variable, (list, PartitionedVariable)) else [variable]
 
 
-def _unshrinked(part: Any, suffix: str) -> Any:
+def _zeros_beside(part: Any, suffix: str) -> Any:
     with tf.colocate_with(part):
         return Variable(tf.zeros_like(part.initialized_value(), tf.float32), name=part.op.name + suffix)
 

@@ -78,7 +78,7 @@ class ForestHParams:
 
     def fill(self) -> ForestHParams:
         """Computes what was not given; returns itself."""
-        _known("num_classes", self), _known("num_features", self)
+        _require("num_classes", self), _require("num_features", self)
         self.bagged_num_features = int(self.feature_bagging_fraction * self.num_features)
         self.bagged_features = None
         if self.feature_bagging_fraction < 1.0:
@@ -107,7 +107,7 @@ class ForestHParams:
         return given or int(self.split_after_samples) / part
 
 
-def _known(name: str, params: Any) -> None:
+def _require(name: str, params: Any) -> None:
     if not hasattr(params, name):
         raise AttributeError(f"'ForestHParams' object has no attribute '{name}': give it, as ForestHParams({name}=...)")
 

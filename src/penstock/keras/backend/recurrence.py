@@ -25,7 +25,7 @@ def swap_batch_and_time(tensor: Any) -> Any:
     return transpose(tensor, [1, 0, *range(2, tensor.shape.ndims)])
 
 
-def _spread(mask: Any, tensor: Any, fixed: int = 1) -> Any:
+def _broadcast_mask(mask: Any, tensor: Any, fixed: int = 1) -> Any:
     """The mask in the shape of a tensor, whose first ``fixed`` axes it has."""
     for _ in range(tensor.shape.ndims - mask.shape.ndims):
         mask = expand_dims(mask, -1)
@@ -99,14 +99,14 @@ def _unroll(sequence: _Sequence, steps: int) -> Result:
         output, new_states = sequence.step(given, tuple(states) + sequence.constants)
         if masks is not None:
             before = outputs[-1] if outputs else zeros_like(output)
-            output = where(_spread(masks[number], output), output, before)
-            new_states = [where(_spread(masks[number], new), new, old) for old, new in zip(states, new_states)]
+            output = where(_broadcast_mask(masks[number], output), output, before)
+            new_states = [where(_broadcast_mask(masks[number], new), new, old) for old, new in zip(states, new_states)]
         states = new_states
         outputs.append(output)
     last, whole = outputs[-1], nest.map_structure(lambda *parts: stack(list(parts)), *outputs)
     if masks is not None and sequence.zero_output:
-        last = where(_spread(masks[order[-1]], last), last, zeros_like(last))
-        whole = where(_spread(sequence.mask, whole, fixed=2), whole, zeros_like(whole))
+        last = where(_broadcast_mask(masks[order[-1]], last), last, zeros_like(last))
+        whole = where(_broadcast_mask(sequence.mask, whole, fixed=2), whole, zeros_like(whole))
     return last, whole, states
 
 
@@ -140,8 +140,8 @@ def _loop(sequence: _Sequence, input_length: Any) -> Result:
         if masks is not None:
             mask = masks.read(time)
             instead = zeros if sequence.zero_output else before
-            flat_output = [where(_spread(mask, output), output, other) for output, other in zip(flat_output, instead)]
-            new = [where(_spread(mask, old_state), new_state, old_state) for old_state, new_state in zip(old, new)]
+            flat_output = [where(_broadcast_mask(mask, output), output, other) for output, other in zip(flat_output, instead)]
+            new = [where(_broadcast_mask(mask, old_state), new_state, old_state) for old_state, new_state in zip(old, new)]
         written = tuple(array.write(time, output) for array, output in zip(written, flat_output))
         return time + 1, written, tuple(flat_output) if masks is not None else (), *nest.pack_sequence_as(list(sequence.states), new)
 

@@ -149,7 +149,7 @@ class Model(Network):
     def _is_compiled(self) -> bool:
         return self._compiled is not None
 
-    total_loss = property(lambda self: self._compile_now().total_loss(self._unweighted()), doc="The loss that is minimised.")
+    total_loss = property(lambda self: self._compile_now().total_loss(self._no_weights()), doc="The loss that is minimised.")
     targets = property(lambda self: [endpoint.target for endpoint in self._compile_now().endpoints], doc="The placeholders of the targets.")
 
     @property
@@ -157,7 +157,7 @@ class Model(Network):
         """Per output that is trained, the placeholder of the weights of samples; None before weights were given."""
         return [endpoint._sample_weight for endpoint in self._compile_now().trained_endpoints]
 
-    def _unweighted(self) -> tuple[bool, ...]:
+    def _no_weights(self) -> tuple[bool, ...]:
         return (False,) * len(self._compile_now().trained_endpoints)
 
     @property
@@ -223,12 +223,12 @@ class Model(Network):
     @in_symbolic_graph
     def _make_train_function(self) -> ArrayStep:
         """The step of training; it makes the variables of the optimizer."""
-        return self._compile_now().step("train", self._unweighted())
+        return self._compile_now().step("train", self._no_weights())
 
     @in_symbolic_graph
     def _make_test_function(self) -> ArrayStep:
         """The step of an evaluation."""
-        return self._compile_now().step("test", self._unweighted())
+        return self._compile_now().step("test", self._no_weights())
 
     def _predict_function(self) -> Any:
         if self._predict_step is None and self.run_eagerly:

@@ -34,7 +34,7 @@ class Bidirectional(Wrapper):
         super().__init__(layer, **kwargs)
         self._backward_layer_config = None if backward_layer is None else backward_layer.get_config()
         self.forward_layer: Any = _copy(layer)
-        self.backward_layer: Any = _copy(layer, turned=True) if backward_layer is None else backward_layer
+        self.backward_layer: Any = _copy(layer, reverse=True) if backward_layer is None else backward_layer
         self.forward_layer._name = f"forward_{self.forward_layer.name}"
         self.backward_layer._name = f"backward_{self.backward_layer.name}"
         self._check_layers()
@@ -181,10 +181,10 @@ class Bidirectional(Wrapper):
         return layer
 
 
-def _copy(layer: Any, turned: bool = False) -> Any:
-    """A layer of the same configuration, which reads the other way if it is ``turned``."""
+def _copy(layer: Any, reverse: bool = False) -> Any:
+    """A layer of the same configuration, which reads the other way with ``reverse``."""
     config = layer.get_config()
-    if turned:
+    if reverse:
         config["go_backwards"] = not config["go_backwards"]
     if "custom_objects" not in inspect.signature(type(layer).from_config).parameters:
         return type(layer).from_config(config)

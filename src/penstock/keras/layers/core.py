@@ -70,7 +70,7 @@ class Reshape(Layer):
         super().__init__(**kwargs)
         self.target_shape = tuple(target_shape)
 
-    def _fixed(self, extents: list[int]) -> list[int]:
+    def _target_extents(self, extents: list[int]) -> list[int]:
         """The target shape for samples of a known shape."""
         problem = ValueError("total size of new array must be unchanged")
         known, total = math.prod(extent for extent in self.target_shape if extent >= 0), math.prod(extents)
@@ -90,7 +90,7 @@ class Reshape(Layer):
         first, *rest = TensorShape(input_shape).as_list()
         if None in rest:
             return TensorShape([first, *(None if extent == -1 else extent for extent in self.target_shape)])
-        return TensorShape([first, *self._fixed([extent for extent in rest if extent is not None])])
+        return TensorShape([first, *self._target_extents([extent for extent in rest if extent is not None])])
 
     def call(self, inputs: Any) -> Any:
         """The reshaped inputs."""

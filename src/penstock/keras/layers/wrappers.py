@@ -80,7 +80,7 @@ class TimeDistributed(Wrapper):
             given["mask"] = _merge_first_axes(mask)
         outputs = self.layer(_merge_first_axes(inputs), **given)
         lead = [-1, steps if steps else shape(inputs)[1]]
-        made = reshape(outputs, [*lead, *_known(outputs, 1)])
+        made = reshape(outputs, [*lead, *_extents(outputs, 1)])
         made.set_shape([batch, steps, *outputs.shape.as_list()[1:]])
         return made
 
@@ -91,13 +91,13 @@ class TimeDistributed(Wrapper):
             return mask
         inner = self.layer.compute_mask(_merge_first_axes(inputs), None if mask is None else _merge_first_axes(mask))
         if inner is not None:
-            return reshape(inner, [-1, steps if steps else shape(inputs)[1], *_known(inner, 1)])
+            return reshape(inner, [-1, steps if steps else shape(inputs)[1], *_extents(inner, 1)])
         for _ in range(2, 0 if mask is None else mask.shape.ndims):
             mask = reduce_any(mask, axis=-1)
         return mask
 
 
-def _known(tensor: Any, first: int) -> list[Any]:
+def _extents(tensor: Any, first: int) -> list[Any]:
     """Extents from an axis on: numbers where they are known, else tensors."""
     sizes = shape(tensor)
     return [sizes[axis] if extent is None else extent for axis, extent in enumerate(tensor.shape.as_list()) if axis >= first]
@@ -105,6 +105,6 @@ def _known(tensor: Any, first: int) -> list[Any]:
 
 def _merge_first_axes(tensor: Any) -> Any:
     """The tensor with its first two axes as one."""
-    made = reshape(tensor, [-1, *_known(tensor, 2)])
+    made = reshape(tensor, [-1, *_extents(tensor, 2)])
     made.set_shape([None, *tensor.shape.as_list()[2:]])
     return made

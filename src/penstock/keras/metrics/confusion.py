@@ -42,7 +42,7 @@ def _thresholds(thresholds: Any, default: float = 0.5) -> list[Any]:
     return _list(thresholds)
 
 
-def _spread(count: int) -> list[float]:
+def _inner_thresholds(count: int) -> list[float]:
     """Inner points of a division of [0, 1] into equal parts."""
     return [(i + 1) * 1.0 / (count - 1) for i in range(count - 2)]
 
@@ -193,7 +193,7 @@ class _AtValue(Confusion):
         if num_thresholds <= 0:
             raise ValueError("`num_thresholds` must be > 0.")
         self.value, self.num_thresholds = value, num_thresholds
-        thresholds = [0.5] if num_thresholds == 1 else [0.0, *_spread(num_thresholds), 1.0]
+        thresholds = [0.5] if num_thresholds == 1 else [0.0, *_inner_thresholds(num_thresholds), 1.0]
         self._add_counts(thresholds, "true_positives", "true_negatives", "false_positives", "false_negatives")
 
     def _rate_where(self, given: tuple[Any, Any], wanted: tuple[Any, Any]) -> Any:
@@ -244,7 +244,7 @@ class AUC(Confusion):
         if thresholds is None and num_thresholds <= 1:
             raise ValueError("`num_thresholds` must be > 1.")
         super().__init__(name=name, dtype=dtype)
-        inner = _spread(num_thresholds) if thresholds is None else sorted(thresholds)
+        inner = _inner_thresholds(num_thresholds) if thresholds is None else sorted(thresholds)
         self.num_thresholds = len(inner) + 2
         self.curve = _one_of(curve.upper(), ("ROC", "PR"), "AUC curve")
         self.summation_method = _one_of(summation_method.lower(), ("interpolation", "majoring", "minoring"), "AUC summation method")

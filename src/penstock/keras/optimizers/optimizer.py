@@ -168,8 +168,8 @@ class OptimizerV2:
             if variable.constraint is not None:
                 raise RuntimeError("Cannot use a constraint function on a sparse variable.")
             return self._resource_apply_sparse_duplicate_indices(grad.values, variable, grad.indices,
-                                                                 **_accepted(self._resource_apply_sparse, state))
-        update = self._resource_apply_dense(grad, variable, **_accepted(self._resource_apply_dense, state))
+                                                                 **_extra_arguments(self._resource_apply_sparse, state))
+        update = self._resource_apply_dense(grad, variable, **_extra_arguments(self._resource_apply_dense, state))
         if variable.constraint is None:
             return update
         with control_dependencies([update]):
@@ -370,7 +370,7 @@ class OptimizerV2:
         return {name: self._serialize_hyperparameter(name) for name in names}
 
 
-def _accepted(method: Any, state: State) -> dict[str, Any]:
+def _extra_arguments(method: Any, state: State) -> dict[str, Any]:
     """What an update rule, maybe a user's, takes besides gradient and variable."""
     return {"apply_state": state} if "apply_state" in inspect.signature(method).parameters else {}
 

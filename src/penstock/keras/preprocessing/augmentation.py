@@ -1,4 +1,4 @@
-"""Images turned, moved, scaled and coloured: functions of ``tf.keras.preprocessing.image``."""
+"""Images rotated, moved, scaled and coloured: functions of ``tf.keras.preprocessing.image``."""
 from __future__ import annotations
 
 from typing import Any
@@ -20,7 +20,7 @@ def _centre(matrix: np.ndarray, height: int, width: int) -> np.ndarray:
 
 def apply_affine_transform(x: Any, theta: float = 0, tx: float = 0, ty: float = 0, shear: float = 0, zx: float = 1, zy: float = 1, row_axis: int = 0,
                            col_axis: int = 1, channel_axis: int = 2, fill_mode: str = "nearest", cval: float = 0.0, order: int = 1) -> np.ndarray:
-    """``tf.keras.preprocessing.image.apply_affine_transform``: turned by ``theta`` degrees, moved, sheared and scaled."""
+    """``tf.keras.preprocessing.image.apply_affine_transform``: rotated by ``theta`` degrees, moved, sheared and scaled."""
     matrix = np.eye(3)
     if theta != 0:
         angle = np.deg2rad(theta)

@@ -113,7 +113,7 @@ class RestoreStatus:
                 pairs.append((variable, self._reader.get_tensor(self._graph.nodes[number].attributes[0].checkpoint_key)))
         assign_values(pairs)
         self._restore_states()
-        return not self._unused()
+        return not self._unused_keys()
 
     def _restore_states(self) -> None:
         """Values other than variables are restored, once."""
@@ -136,7 +136,7 @@ class RestoreStatus:
         assign_values(pairs)
         return False
 
-    def _unused(self) -> list[str]:
+    def _unused_keys(self) -> list[str]:
         left = [node for number, node in enumerate(self._graph.nodes) if number not in self._used]
         return [attribute.checkpoint_key for node in left for attribute in node.attributes]
 
@@ -147,8 +147,8 @@ class RestoreStatus:
     def assert_consumed(self) -> RestoreStatus:
         """AssertionError unless all values have found variables, and all variables values."""
         self.assert_existing_objects_matched()
-        if self._path is not None and self._unused():
-            raise AssertionError(f"Unresolved object in checkpoint {self._path}: {self._unused()[:10]}")
+        if self._path is not None and self._unused_keys():
+            raise AssertionError(f"Unresolved object in checkpoint {self._path}: {self._unused_keys()[:10]}")
         return self
 
     def assert_existing_objects_matched(self) -> RestoreStatus:

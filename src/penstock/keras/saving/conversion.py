@@ -33,7 +33,7 @@ def converted_weights(layer: Any, values: Values, keras_version: str = "2", back
 
 
 def _flip(kernel: np.ndarray) -> np.ndarray:
-    """Theano convolves with the kernel turned round."""
+    """Theano convolves with the kernel flipped."""
     return np.copy(kernel[(slice(None, None, -1),) * (kernel.ndim - 2)])
 
 
@@ -59,7 +59,7 @@ def _each_gate(kernels: np.ndarray, change: Callable[[np.ndarray], np.ndarray], 
     return np.hstack([change(kernel) for kernel in np.hsplit(kernels, gates)])
 
 
-def _turned(from_cudnn: bool) -> Callable[[np.ndarray], np.ndarray]:
+def _transpose(from_cudnn: bool) -> Callable[[np.ndarray], np.ndarray]:
     """cuDNN keeps each kernel transposed, in the order of the other language."""
     return lambda kernel: kernel.T.reshape(kernel.shape, order="F" if from_cudnn else "C")
 
@@ -73,7 +73,7 @@ def _lstm(kind: str, values: Values) -> Values:
         return values
     cudnn = source == "CuDNNLSTM"
     bias = np.sum(np.split(values[2], 2, axis=0), axis=0) if cudnn else np.tile(0.5 * values[2], 2)
-    return [_each_gate(values[0], _turned(cudnn), 4), _each_gate(values[1], np.transpose, 4), bias]
+    return [_each_gate(values[0], _transpose(cudnn), 4), _each_gate(values[1], np.transpose, 4), bias]
 
 
 def _gru(layer: Any, kind: str, values: Values) -> Values:
@@ -87,4 +87,4 @@ def _gru(layer: Any, kind: str, values: Values) -> Values:
     if "GRU(reset_after=False)" in (source, target):
         raise ValueError(f"{source} is not compatible with {target}")
     cudnn = source == "CuDNNGRU"
-    return [_each_gate(values[0], _turned(cudnn), 3), _each_gate(values[1], np.transpose, 3), np.reshape(values[2], (2, -1) if cudnn else -1)]
+    return [_each_gate(values[0], _transpose(cudnn), 3), _each_gate(values[1], np.transpose, 3), np.reshape(values[2], (2, -1) if cudnn else -1)]

@@ -126,7 +126,7 @@ class _Lines:
         for p in range(count):
             for v in range(vectors):
                 offset = b.add(at, number(v * self.tile.lanes * self.tile.size))
-                more = self._added(advance(b, added, b.add(b.mul(number(p), w["added_pixel"]), offset)), mask)
+                more = self._load_added(advance(b, added, b.add(b.mul(number(p), w["added_pixel"]), offset)), mask)
                 value = self.m.between(b, b.fadd(b.load(sums[p][v], typ=self.tile.vector), more), *self.bounds)
                 self.m.masked_store(b, value, advance(b, target, b.add(b.mul(number(p), self.row), offset)), mask)
 
@@ -156,7 +156,7 @@ class _Lines:
         self.b.store(zeros(self.tile.vector), place)
         return place
 
-    def _added(self, place: IR, mask: IR | None) -> IR:
+    def _load_added(self, place: IR, mask: IR | None) -> IR:
         b, before = self.b, self.b.block
         with b.if_then(b.icmp_signed("!=", self.w["has_added"], number(0))):
             given, inside = self.m.masked_load(b, place, mask), b.block

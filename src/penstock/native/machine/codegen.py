@@ -71,13 +71,13 @@ def _machine(cpu: str, features: str) -> Iterator[Any]:
 
 def generate(text: str, cpu: str, features: str) -> bytes:
     """The object code of a module."""
-    with _machine(cpu, features) as machine, _optimised(text, machine) as module:
+    with _machine(cpu, features) as machine, _optimised_module(text, machine) as module:
         return _emit(module, machine)
 
 
 def readable(text: str, cpu: str, features: str, ir: bool, assembly: bool) -> list[str]:
     """A module for people to read: its IR after optimisation, its assembly."""
-    with _machine(cpu, features) as machine, _optimised(text, machine) as module:
+    with _machine(cpu, features) as machine, _optimised_module(text, machine) as module:
         return [str(module)] * ir + [machine.emit_assembly(module)] * assembly
 
 
@@ -92,7 +92,7 @@ def inlined(text: str, cpu: str, features: str) -> str:
 
 
 @contextlib.contextmanager
-def _optimised(text: str, machine: Any) -> Iterator[Any]:
+def _optimised_module(text: str, machine: Any) -> Iterator[Any]:
     context = binding.create_context()
     with binding.parse_assembly(text, context) as module:
         module.verify()
@@ -106,12 +106,12 @@ def clean_up(module: Any, machine: Any) -> None:
     for name in ("sroa", "instruction_combine", "simplify_cfg", "new_gvn", "loop_rotate"):
         getattr(passes, f"add_{name}_pass")()
     builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=2))
-    _unlocked(ffi.lib.LLVMPY_RunNewModulePassManager)(passes, module, builder)
+    _without_lock(ffi.lib.LLVMPY_RunNewModulePassManager)(passes, module, builder)
 
 
 def _emit(module: Any, machine: Any) -> bytes:
     with ffi.OutputString() as error:
-        buffer = _unlocked(ffi.lib.LLVMPY_TargetMachineEmitToMemory)(machine, module, 1, error)
+        buffer = _without_lock(ffi.lib.LLVMPY_TargetMachineEmitToMemory)(machine, module, 1, error)
         if not buffer:
             raise RuntimeError(str(error))
     try:
@@ -120,6 +120,6 @@ def _emit(module: Any, machine: Any) -> bytes:
         ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
 
 
-def _unlocked(function: Any) -> Any:
+def _without_lock(function: Any) -> Any:
     """A function of LLVM without the lock that llvmlite puts around it."""
     return getattr(function, "_cfn", function)

@@ -14,7 +14,7 @@ from penstock.graph.opdef import op
 from penstock.ops.flow.functional import by_value
 
 
-def _found(f: Any) -> FuncGraph:
+def _defined_function(f: Any) -> FuncGraph:
     """The function itself; KernelError if the graph has none of its name."""
     if not isinstance(f, FuncGraph):
         raise KernelError(NotFoundError, f"Function {f} is not defined: {getattr(f, 'reason', 'it is not in the library of the graph')}")
@@ -36,11 +36,11 @@ class _Call:
         return [tensor.shape for tensor in f.outputs] if isinstance(f, FuncGraph) else [None] * len(Tout)
 
     def kernel(ctx, args, f):
-        function = _found(f)
+        function = _defined_function(f)
         return tuple(ctx.call(function, by_value(function.inputs, args)))
 
     def gradient(op, *dys):
-        from penstock.function_gradients import call_gradient  # differentiation stands above the ops
+        from penstock.call_gradients import call_gradient  # differentiation stands above the ops
         return call_gradient(op, dys)
 
 
@@ -63,7 +63,7 @@ class CallNamed(_Call):
     """A call by the name of the function, which is the type of the node: see ``graph/function_calls.py``."""
 
     def gradient(op, *dys):
-        from penstock.function_gradients import named_call_gradient  # differentiation stands above the ops
+        from penstock.call_gradients import named_call_gradient  # differentiation stands above the ops
         return named_call_gradient(op, dys)
 
 
@@ -74,7 +74,7 @@ def _backward(attributes: dict[str, Any]) -> FuncGraph | None:
 
 def backward_function(function: FuncGraph, results: int) -> FuncGraph:
     """The gradient of a function: a function of its inputs and the gradients of its outputs. InvalidArgumentError unless it gives ``results``."""
-    from penstock.function_gradients import symbolic_gradient  # differentiation stands above the ops
+    from penstock.call_gradients import symbolic_gradient  # differentiation stands above the ops
     given = None if function.signature is None else function.signature.gradient
     backward = symbolic_gradient(function) if given is None else given
     if len(backward.outputs) != results:
@@ -95,9 +95,9 @@ class SymbolicGradient:
         return [tensor.shape for tensor in input[:len(Tout)]]
 
     def kernel(ctx, input, f, Tout):
-        backward = backward_function(_found(f), len(Tout))
+        backward = backward_function(_defined_function(f), len(Tout))
         return tuple(ctx.call(backward, by_value(backward.inputs, input)))
 
     def gradient(op, *dys):
-        from penstock.function_gradients import gradient_of_gradient  # differentiation stands above the ops
+        from penstock.call_gradients import gradient_of_gradient  # differentiation stands above the ops
         return gradient_of_gradient(op, dys)

@@ -1,6 +1,6 @@
 """Reads of variables that a loop does not change leave its body: the loop is given their values.
 
-What is read in the body is a new value in every iteration, as far as anybody can tell, and a gradient would save them all: the weights of a recurrent
+What is read in the body is a new value in every iteration, as far as is known, and a gradient would save them all: the weights of a recurrent
 layer once per step of the sequence.
 """
 from __future__ import annotations

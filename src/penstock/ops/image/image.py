@@ -303,24 +303,24 @@ def transpose_image(image: Any, name: str | None = None) -> Tensor:
 
 
 def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
-    """``tf.image.rot90``: the image turned by ``k`` quarters against the clock."""
+    """``tf.image.rot90``: the image rotated by ``k`` quarters against the clock."""
     with name_scope(name, "rot90", [image, k]):
         image, turns = _behind_rank_check(image), _static_extent(k)
         if turns is not None:
-            return _turned(image, turns % 4)
+            return _rotate(image, turns % 4)
         k = to_tensor(k, dt.int32, "k")
         if not k.shape.is_compatible_with([]):
             raise ValueError(f"'k' must be a scalar, got shape {k.shape}")
         k = mod(k, 4)
-        turned = case([(equal(k, 1), lambda: _turned(image, 1)), (equal(k, 2), lambda: _turned(image, 2)),
-                       (equal(k, 3), lambda: _turned(image, 3))], default=lambda: image, exclusive=True)
+        rotated = case([(equal(k, 1), lambda: _rotate(image, 1)), (equal(k, 2), lambda: _rotate(image, 2)),
+                        (equal(k, 3), lambda: _rotate(image, 3))], default=lambda: image, exclusive=True)
         *batch, _, _, channels = image.shape.as_list()
-        turned.set_shape([*batch, None, None, channels])
-        return turned
+        rotated.set_shape([*batch, None, None, channels])
+        return rotated
 
 
-def _turned(image: Tensor, turns: int) -> Tensor:
-    """The image turned by 0, 1, 2 or 3 quarters."""
+def _rotate(image: Tensor, turns: int) -> Tensor:
+    """The image rotated by 0, 1, 2 or 3 quarters."""
     if turns == 1:
         return transpose(_reverse_axis(image, 1), _order(image))
     if turns == 2:

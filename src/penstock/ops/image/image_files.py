@@ -19,7 +19,7 @@ from penstock.ops.image.png import decode_16_bits, has_16_bits
 
 _MAX_BYTES = 2**29  # of a decoded image,
 _SMALL, _FACTOR = 2**26, 1000  # and of one that is decoded from a file of so few bytes that this is less: these, or so many times the file's size
-_ROWS = 2**20  # pixels that are turned gray at a time
+_ROWS = 2**20  # pixels that are made gray at a time
 _MAGIC = ((b"\xff\xd8\xff", "JPEG"), (b"\x89PNG\r\n\x1a\n", "PNG"), (b"GIF8", "GIF"), (b"BM", "BMP"))
 
 

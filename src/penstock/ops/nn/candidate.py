@@ -1,7 +1,7 @@
 """Candidate samplers: which classes stand in for all of them in a sampled loss, and how often each was to be expected.
 
 The numbers are TensorFlow's for the same seeds. A sampler reads 32-bit words from its Philox stream one by one; here a whole stretch of
-words is turned into classes at once, which gives the same classes because no draw depends on what was drawn before it.
+words becomes classes at once, which gives the same classes because no draw depends on what was drawn before it.
 """
 from __future__ import annotations
 

@@ -135,12 +135,12 @@ def dct(input: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: s
             return real(rfft(concat([input, input[..., -2:0:-1]], axis=-1)))
         angles = range_op(count) * math.pi * 0.5 / count
         if type == 2:
-            turned = 2.0 * exp(complex_op(0.0, -angles))
-            result = real(rfft(input, fft_length=[2 * size])[..., :size] * turned)
+            rotation = 2.0 * exp(complex_op(0.0, -angles))
+            result = real(rfft(input, fft_length=[2 * size])[..., :size] * rotation)
             return result if norm is None else result * _orthonormal(0.5 * rsqrt(count), math.sqrt(2.0), size)
         input *= count if norm is None else _orthonormal(sqrt(count), math.sqrt(0.5), size)
-        turned = 2.0 * exp(complex_op(0.0, angles))
-        return real(irfft(turned * complex_op(input, 0.0), fft_length=[2 * size]))[..., :size]
+        rotation = 2.0 * exp(complex_op(0.0, angles))
+        return real(irfft(rotation * complex_op(input, 0.0), fft_length=[2 * size]))[..., :size]
 
 
 def _orthonormal(first: Tensor, ratio: float, size: Any) -> Tensor:

@@ -6,13 +6,14 @@ from typing import Any
 from penstock.contrib import prelude as tf
 from penstock.contrib.distributions.arguments import checked
 from penstock.contrib.distributions.bijectors.bijector import Bijector
+from penstock.contrib.distributions.scalar import HasLocationAndScale
 
 
 def _positive(x: tf.Tensor, message: str, validate_args: bool) -> tf.Tensor:
     return checked(x, tf.assert_positive(x, message=message)) if validate_args else x
 
 
-class Gumbel(Bijector):
+class Gumbel(HasLocationAndScale, Bijector):
     """``bijectors.Gumbel``: y = exp(-exp(-(x - loc) / scale))."""
 
     def __init__(self, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool = False, name: str = "gumbel") -> None:
@@ -22,16 +23,6 @@ class Gumbel(Bijector):
             tf.assert_same_float_dtype([self._loc, self._scale])
             self._scale = _positive(self._scale, "Argument scale was not positive", validate_args)
         super().__init__(validate_args=validate_args, forward_min_event_ndims=0, name=name)
-
-    @property
-    def loc(self) -> tf.Tensor:
-        """The location."""
-        return self._loc
-
-    @property
-    def scale(self) -> tf.Tensor:
-        """The scale."""
-        return self._scale
 
     def _forward(self, x: tf.Tensor) -> tf.Tensor:
         z = (x - self.loc) / self.scale

@@ -101,12 +101,12 @@ def combined_model_fn(features: Any, labels: Any, mode: str, params: dict[str, A
         with _dnn_scope(features, config):
             logits, input_scope = _dnn_logits(features, mode, head.logits_dimension, dnn_columns, params["dnn_hidden_units"],
                                               params["dnn_activation_fn"] or tf.relu, params["dnn_dropout"], partitioner, "/")
-        parts.append(_Part("dnn", logits, _DNN_RATE, _unsynchronized(params["dnn_optimizer"] or "Adagrad"), input_scope))
+        parts.append(_Part("dnn", logits, _DNN_RATE, _asynchronous_optimizer(params["dnn_optimizer"] or "Adagrad"), input_scope))
     if linear_columns:
         with _linear_scope(features, config) as scope:
             logits = _linear_logits(features, head.logits_dimension, linear_columns, params["joint_linear_weights"], scope)
             _summarize(logits, scope.name + "/")
-        parts.append(_Part("linear", logits, _linear_rate(linear_columns), _unsynchronized(params["linear_optimizer"] or "Ftrl")))
+        parts.append(_Part("linear", logits, _linear_rate(linear_columns), _asynchronous_optimizer(params["linear_optimizer"] or "Ftrl")))
 
     def train_op_fn(loss: Any) -> Any:
         steps = []
@@ -200,7 +200,7 @@ def _new_optimizer(optimizer: Any) -> Any:
     return optimizer() if callable(optimizer) else optimizer
 
 
-def _unsynchronized(optimizer: Any) -> Any:
+def _asynchronous_optimizer(optimizer: Any) -> Any:
     made = _new_optimizer(optimizer)
     if isinstance(made, SyncReplicasOptimizer):
         raise ValueError("SyncReplicasOptimizer is not supported in DNNLinearCombined model. If you want to use this optimizer, please use either "

@@ -9,12 +9,18 @@ import pytest
 import penstock as tf
 from penstock.execute import results
 from penstock.execute.results import LARGE, RESULTS, Results
+from penstock.native.config import config
 
 SHAPE = (LARGE // 4,)
 
 
 def address(array):
     return array.__array_interface__["data"][0]
+
+
+@pytest.fixture(autouse=True)
+def eager(monkeypatch):
+    monkeypatch.setattr(config, "mode", "eager")
 
 
 @pytest.fixture
@@ -36,7 +42,7 @@ def test_a_result_that_was_dropped_is_the_memory_of_the_next_one(doubled):
 
 
 @pytest.mark.parametrize("holding", [lambda array: array, lambda array: array[5:], lambda array: [array.reshape(2, -1).T], memoryview, weakref.ref])
-def test_what_somebody_holds_stays(doubled, holding):
+def test_what_is_held_stays(doubled, holding):
     held = holding(doubled(1))
     for number in range(2, 6):
         assert (doubled(number) == 2 * number).all()
