@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,8 +25,23 @@ def _when(date: str | None) -> str:
     return "in a future version" if date is None else f"after {date}"
 
 
+def _check(date: str | None, instructions: str) -> None:
+    if date is not None and not re.match(r"20\d\d-[01]\d-[0123]\d", date):
+        raise ValueError("Date must be YYYY-MM-DD.")
+    if not instructions:
+        raise ValueError("Don't deprecate things without conversion instructions!")
+
+
+def _check_names(names: Iterable[str], signature: inspect.Signature) -> None:
+    unknown = [name for name in names if name not in signature.parameters]
+    if unknown:
+        raise ValueError(f"The following deprecated arguments are not present in the function signature: {unknown}. Found next arguments: "
+                         f"{list(signature.parameters)}.")
+
+
 def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> Callable[[Any], Any]:
     """A decorator for a function that will be removed on ``date``; ``instructions`` say what to use instead."""
+    _check(date, instructions)
 
     def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(func)
@@ -41,12 +57,16 @@ def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> C
 
 def deprecated_args(date: str | None, instructions: str, *deprecated_arg_names_or_tuples: Any, **kwargs: Any) -> Callable[[Any], Any]:
     """A decorator for arguments that will be removed; a tuple ``(name, value)`` says which value does not count as use."""
+    _check(date, instructions)
+    if not deprecated_arg_names_or_tuples:
+        raise ValueError("Specify which argument is deprecated.")
     once = kwargs.get("warn_once", True)
     harmless: dict[str, Any] = dict(
         entry if isinstance(entry, tuple) else (entry, inspect.Parameter.empty) for entry in deprecated_arg_names_or_tuples)
 
     def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(func)
+        _check_names(harmless, signature)
 
         @functools.wraps(func)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -64,6 +84,9 @@ def deprecated_args(date: str | None, instructions: str, *deprecated_arg_names_o
 
 def deprecated_arg_values(date: str | None, instructions: str, warn_once: bool = True, **deprecated_kwargs: Any) -> Callable[[Any], Any]:
     """A decorator for values of arguments that will not be taken any more."""
+    _check(date, instructions)
+    if not deprecated_kwargs:
+        raise ValueError("Specify which argument values are deprecated.")
 
     def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(func)
