@@ -1,10 +1,11 @@
 """How well ``penstock simulate`` predicts: steps per second and worker, measured with real processes and simulated, on this machine.
 
-Usage: python benchmarks/simulation.py [--rows LABEL ...] [--workers 1 2 4 8] [--rounds 1] [--again] [--write]
+Usage: python benchmarks/simulation.py [--rows LABEL ...] [--workers 1 2 4 8] [--rounds 1] [--again | --kept] [--write]
 
 All tasks are processes of this machine; so are the simulated ones. Costs of messages and the profile of each model are measured in the same run, next
 to the model's cells. Everything that was measured is kept in ``build/simulation``: a run that was broken off goes on where it was, --again forgets
-the chosen cells first. --write writes the table (SIMULATION.md) and the record that ``tests/simulate/test_measured.py`` holds the simulation to.
+the chosen cells first, --kept measures nothing and shows what is there. --write writes the table (SIMULATION.md) and the record that
+``tests/simulate/test_measured.py`` holds the simulation to.
 """
 from __future__ import annotations
 
@@ -53,8 +54,11 @@ class Store:
         self.folder, self.runs = folder, Runs(folder / "runs.json")
         folder.mkdir(parents=True, exist_ok=True)
 
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.json"
+
     def _text(self, name: str, make: Callable[[], str]) -> str:
-        path = self.folder / f"{name}.json"
+        path = self._path(name)
         if not path.exists():
             print(f"{name} ...", flush=True)
             path.write_text(make())
@@ -72,10 +76,19 @@ class Store:
         """What a real cluster does."""
         return median(self.runs.measure((PENSTOCK.name, row.label, workers), rounds, lambda: measure(PENSTOCK, row, workers, SECONDS)))
 
+    def kept(self, row: Row, workers: list[int]) -> Compared | None:
+        """What is there of a row, if it is enough to be compared."""
+        calibrated = [number for number in _calibrations(row) if self._path(f"costs {number}").exists()]
+        found = {count: self.runs.find((PENSTOCK.name, row.label, count)) for count in workers}
+        measured = {count: result for count, result in found.items() if result is not None}
+        if not calibrated or not measured or not self._path(f"profile of {row.label}").exists():
+            return None
+        return Compared(row, mean(self.costs(calibrated[0]), self.costs(calibrated[-1])), self.profile(row), measured)
+
     def forget(self, row: Row, workers: list[int]) -> None:
         """Measures a row anew."""
         names = [f"profile of {row.label}", *(f"costs {number}" for number in _calibrations(row))]
-        for path in (self.folder / f"{name}.json" for name in names):
+        for path in map(self._path, names):
             path.unlink(missing_ok=True)
         for count in workers:
             self.runs.forget((PENSTOCK.name, row.label, count))
@@ -182,7 +195,9 @@ def main() -> int:
     parser.add_argument("--rows", nargs="+", help="the labels of some rows (default: all)")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4, 8])
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--again", action="store_true", help="forget what is kept of the chosen cells")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--again", action="store_true", help="forget what is kept of the chosen cells")
+    what.add_argument("--kept", action="store_true", help="measure nothing: compare the cells that are kept")
     parser.add_argument("--write", action="store_true", help="write the table to SIMULATION.md, and the record of the test")
     args = parser.parse_args()
     rows = [row for row in [*SMALL, *LARGE] if not args.rows or row.label in args.rows]
@@ -190,7 +205,10 @@ def main() -> int:
     if args.again:
         for row in rows:
             store.forget(row, args.workers)
-    compared = list(compare(store, rows, args.workers, args.rounds))
+    if args.kept:
+        compared = [each for each in (store.kept(row, args.workers) for row in rows) if each is not None]
+    else:
+        compared = list(compare(store, rows, args.workers, args.rounds))
     if args.write:
         write(compared, args.rounds)
     else:
