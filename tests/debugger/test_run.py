@@ -31,7 +31,7 @@ class Page:
                 script(self)
             except BaseException as error:
                 self.errors.append(error)
-            finally:  # the program must not wait for ever
+            finally:  # the program must not wait forever
                 while not self.debugger.ended.is_set():
                     self.ask("state", seen=self.version)
                     self.debugger.stops.breakpoints.clear()

@@ -34,7 +34,7 @@ def secret(monkeypatch):
 
 
 def counter():
-    """A variable on the ps, its update, and a step that waits on the ps for ever and then needs the worker."""
+    """A variable on the ps, its update, and a step that waits on the ps forever and then needs the worker."""
     with tf.device("/job:ps/task:0"):
         v = tf.get_variable("v", [2], initializer=tf.zeros_initializer())
         value = tf.FIFOQueue(1, tf.float32, shared_name="never").dequeue(name="wait")

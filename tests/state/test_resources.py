@@ -117,7 +117,7 @@ def test_a_write_waits_for_a_borrower_instead_of_copying():
 def test_a_borrower_that_stays_makes_the_write_copy():
     holder = ref([1.0, 2.0])
     borrowed = holder.borrow()
-    holder.mutable()[0] = 5  # does not wait for ever
+    holder.mutable()[0] = 5  # does not wait forever
     assert borrowed.tolist() == [1, 2] and holder.read().tolist() == [5, 2]
     del borrowed
     holder.give_back()

@@ -71,7 +71,7 @@ class DrivenRun(DeviceRun):
         work(self._drive)
 
     def _drive(self) -> None:
-        """Goes on for as long as something can be done; ``_driven`` is this thread's meanwhile, and for ever when all has been done."""
+        """Goes on for as long as something can be done; ``_driven`` is this thread's meanwhile, and forever when all has been done."""
         start = time.thread_time()
         try:
             with native_alone(self.alone), working_for(self.step):

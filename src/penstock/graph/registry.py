@@ -52,7 +52,7 @@ class Registry(MutableMapping[str, _Entry]):
         return len(self.loaded)
 
     def _load(self, name: object) -> None:
-        """Calls loaders until the name is there; all of them if it is None, which is no name. Another thread's last loader is waited for."""
+        """Calls loaders until the name is there; all of them if it is None, which is not a name. Another thread's last loader is waited for."""
         with self._lock:
             while self._loaders and name not in self.loaded:
                 self._loaders.pop(0)()

@@ -33,7 +33,7 @@ def _mix(u: int, v: int, multiplier: int) -> int:
 
 
 def fingerprint64(text: bytes) -> int:
-    """FarmHash's 64-bit fingerprint: the same on every machine, for ever.
+    """FarmHash's 64-bit fingerprint: the same on every machine, forever.
 
     >>> fingerprint64(b"hello world") % 1000
     11

@@ -71,7 +71,7 @@ class DeviceKind:
     always: bool = False  # are there regions in every plan, also in that of a first run, and when the compiler is off? NumPy could not do the work
 
     def devices(self, config: Any, task: str, incarnation: int) -> list[Device]:
-        """The devices of a task with this ConfigProto (or None). Override it for kinds that look for hardware, or heed a list of visible devices."""
+        """The devices of a task with this ConfigProto (or None). Override it for kinds that look for hardware, or have a list of visible ones."""
         count = config.device_count[self.name] if config is not None and self.name in config.device_count else self.count
         return [Device.named(f"{task}/device:{self.name}:{index}", self.memory_limit_bytes, incarnation) for index in range(count)]
 

@@ -284,7 +284,7 @@ def test_going_to_an_element(screen):
         type_in(screen, wrong)
         assert "is not shown" in screen.visible()[-2] and screen.visible()[1].strip() == "[14., 15.],"
     type_in(screen, "@here\n")
-    assert "is no place in a tensor" in screen.visible()[-2]
+    assert "is not a place in a tensor" in screen.visible()[-2]
 
 
 def test_a_click_types_a_command(screen):

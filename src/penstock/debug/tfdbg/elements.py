@@ -18,7 +18,7 @@ def parse_indices(text: str) -> tuple[int, ...]:
     """
     match = _INDICES.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"{text!r} is no place in a tensor: write @[10, 0]")
+        raise ValueError(f"{text!r} is not a place in a tensor: write @[10, 0]")
     return tuple(int(index) for index in match[1].split(","))
 
 

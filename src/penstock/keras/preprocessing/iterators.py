@@ -13,7 +13,7 @@ from penstock.layers import settings
 
 
 class Iterator(Sequence):
-    """``tf.keras.preprocessing.image.Iterator``: batches of ``n`` samples, by number or one after the other for ever."""
+    """``tf.keras.preprocessing.image.Iterator``: batches of ``n`` samples, by number or one after the other forever."""
 
     white_list_formats = ("png", "jpg", "jpeg", "bmp", "ppm", "tif", "tiff")
 

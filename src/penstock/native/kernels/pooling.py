@@ -12,7 +12,7 @@ from penstock.native.kernels.axes import split_work
 from penstock.native.kernels.lrn import lrn, lrn_gradient
 from penstock.native.kernels.pooling_kernel import DESTINATION, TAP, pool_code
 
-_MOVABLE = ("max", "mean", "sum", "pick")  # the kernels that heed the distance between the results' pixels
+_MOVABLE = ("max", "mean", "sum", "pick")  # the kernels that know the distance between the results' pixels
 _NARROW = 2  # bytes of floats that are computed with as float32
 
 

@@ -122,7 +122,7 @@ def _poisson_chunk(streams: _Streams, rate: np.ndarray, limit: float) -> np.ndar
     out = np.full_like(rate, np.nan)
     _poisson_product(streams, rate, np.flatnonzero(rate < 10), out)
     missing = _poisson_rejection(streams, rate, np.flatnonzero((rate >= 10) & np.isfinite(rate)), limit, out)
-    # Rates far above the limit: TensorFlow would search for ever.
+    # Rates far above the limit: TensorFlow would search forever.
     out[missing] = limit
     return out
 
