@@ -309,12 +309,20 @@ def lookup(op_type: str) -> OpDef:
 class DeclaredOp(OpDef):
     """An op with a signature and nothing else: graphs can hold it, sessions cannot run it, and nothing is known of its shapes."""
 
-    def __init__(self, op_type: str, signature: str, declared: dict[str, Any], stateful: bool = False) -> None:
-        def kernel() -> Any:
-            raise KernelError(NotFoundError, f"Op type not registered '{op_type}': it is declared, and has no kernel")
+    def __init__(self, op_type: str, signature: str, declared: dict[str, Any], is_stateful: bool = False) -> None:
+        class Body:
+            """Declared, not implemented."""
 
-        super().__init__(op_type, signature, declared, type(op_type, (), {
-            "__doc__": "Declared, not implemented.", "shape": lambda: None, "kernel": kernel, "stateful": stateful}))
+            stateful = is_stateful
+            _type = op_type
+
+            def shape() -> None:  # type: ignore[misc]
+                """Nothing is known."""
+
+            def kernel(_type: str) -> None:  # type: ignore[misc]
+                raise KernelError(NotFoundError, f"Op type not registered '{_type}': it is declared, and has no kernel")
+
+        super().__init__(op_type, signature, declared, Body)
 
     def infer_shapes(self, name: str, inputs: tuple[Tensor, ...], attributes: dict[str, Any], outputs: int) -> list[TensorShape]:
         """Nothing is known."""
@@ -351,7 +359,7 @@ def _create_by_type(target: Any, op_type: str, inputs: list[Any], outputs: list[
 def _declared_for(op_type: str, inputs: Sequence[DType], outputs: Sequence[DType]) -> DeclaredOp:
     sides = (", ".join(f"{side}_{number}: {'Ref({})' if dtype.is_ref else '{}'}".format(dtype.base_dtype.name) for number, dtype in enumerate(types))
              for side, types in (("input", inputs), ("output", outputs)))
-    return DeclaredOp(op_type, " -> ".join(sides), {}, stateful=True)
+    return DeclaredOp(op_type, " -> ".join(sides), {}, is_stateful=True)
 
 
 graph._Later.create_op = staticmethod(_create_by_type)
