@@ -37,6 +37,13 @@ def test_public_namespaces_can_be_imported():
     """)
 
 
+def test_a_module_inside_tensorflow_tells_its_names():
+    run("""
+        from tensorflow.python import debug
+        assert {"LocalCLIDebugWrapperSession", "DebugDumpDir", "watch_graph"} <= set(dir(debug)) and "Any" not in dir(debug)
+    """)
+
+
 def test_modules_inside_tensorflow():
     run("""
         import tensorflow as tf

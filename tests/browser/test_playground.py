@@ -202,12 +202,53 @@ def test_the_focus_stays_where_it_is(page, address):
 
 
 def test_everything_has_a_name(page, address):
-    """No control without a name for screen readers."""
+    """No control without a name for screen readers, as the browser tells them of it; the values of sliders have their units."""
     open_board(page, address)
     page.locator("#graph .op").first.wait_for()
-    nameless = page.evaluate("""[...document.querySelectorAll('button, input, select, [role=button], canvas[role=img]')].filter(each =>
-        !(each.getAttribute('aria-label') || each.textContent.trim() || each.closest('label')?.textContent.trim())).map(each => each.outerHTML)""")
-    assert nameless == []
+    controls = {"button", "checkbox", "combobox", "dialog", "group", "image", "radio", "region", "slider", "spinbutton", "tab", "tabpanel"}
+    tree = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
+    told = [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in tree if not node["ignored"]]
+    assert [role for role, name in told if role in controls and not name.strip()] == []
+    assert [name for role, name in told if role == "slider"] == ["Training data", "Noise", "Batch size"]
+    assert page.get_by_role("slider", name="Training data").get_attribute("aria-valuetext") == "50%"
+
+
+def test_the_graph_is_one_stop_of_the_tab_key(page, address):
+    """Arrow keys go from operation to operation, and Tab leaves the picture."""
+    open_board(page, address, "layers=2")
+    page.locator("#graph .op").first.wait_for()
+    page.get_by_role("tab", name="Graph").focus()
+    focused = "document.activeElement.getAttribute('aria-label')"
+    page.keyboard.press("Tab")
+    assert page.evaluate(focused) == "Placeholder position"
+    page.keyboard.press("End")
+    last = page.evaluate(focused)
+    page.keyboard.press("ArrowLeft")
+    before = page.evaluate(focused)
+    assert last == "NoOp train" and before.startswith("ApplyGradientDescent train/")
+    page.keyboard.press("Enter")
+    page.locator("#operation h3").get_by_text("train/update_output", exact=False).wait_for()
+    page.keyboard.press("Tab")
+    assert page.evaluate(focused) == "Larger"
+    page.keyboard.press("Shift+Tab")
+    assert page.evaluate(focused) == before
+
+
+def test_a_step_waits_for_the_board_that_was_chosen(page, address):
+    open_board(page, address, "layers=2")
+    page.evaluate("""() => { document.querySelector("[aria-label='More neurons in layer 1']").click(); document.getElementById("step").click(); }""")
+    page.wait_for_function("document.getElementById('count').textContent === '1'")
+    assert page.locator(".neuron").count() == 4 and page.locator("#trouble").inner_text() == ""
+
+
+def test_no_board_goes_further_than_an_address_may_say(page, address):
+    """The last epoch is cut off at the most steps that there are; the address of such a board can be opened."""
+    open_board(page, address, "layers=&step=49990")
+    page.get_by_label("Play", exact=True).click()
+    page.wait_for_function("document.getElementById('count').textContent === '50,000' && !document.body.classList.contains('playing')")
+    page.get_by_label("One step").click()
+    page.wait_for_function("location.hash.includes('step=50000')")
+    assert steps(page) == 50_000
 
 
 def test_a_cluster_goes_on_when_a_worker_is_killed(page, address):
@@ -345,10 +386,17 @@ def test_the_first_paint_waits_for_little(page, address):
     assert "Network" in page.evaluate("fetch(location.pathname).then(answer => answer.text())")  # what is painted first needs no script
 
 
-def test_an_address_that_says_nonsense(browser, address, tmp_path):
+@pytest.mark.parametrize("nonsense", ["layers=99&data=moon", "data=%E0%A4%A", "step=99999999", "changes=0:w9.9.9:1"])
+def test_an_address_that_says_nonsense(browser, address, tmp_path, nonsense):
+    """A plain board, and what is wrong; on an open page the board stays."""
     with open_page(browser, tmp_path, "playground_nonsense") as page:
-        page.goto(f"{address}#layers=99&data=moon")
-        page.get_by_text(re.compile("is not")).wait_for()
-        page.goto("about:blank")
-        page.goto(f"{address}#")
+        page.goto(f"{address}#{nonsense}")
+        page.get_by_text(re.compile("is not|there is no")).wait_for()
         page.locator(".neuron").first.wait_for(timeout=SLOW)
+        page.goto(f"{address}#layers=3,3,3")
+        page.get_by_text("3 hidden layers").wait_for()
+        page.goto(f"{address}#{nonsense}")
+        page.get_by_text(re.compile("is not|there is no")).wait_for()
+        page.get_by_label("Fewer hidden layers").click()
+        page.get_by_text("2 hidden layers").wait_for()
+        assert page.locator(".neuron").count() == 7 and "#layers=3,3" in page.url

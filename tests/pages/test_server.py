@@ -5,7 +5,10 @@ import contextlib
 import http.client
 import json
 import logging
+import signal
 import socket
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -63,9 +66,10 @@ def test_the_page_and_its_files(server):
     status, headers, content = ask(server)
     assert status == 200 and headers["Content-Type"].startswith("text/html") and b"<!doctype html>" in content
     assert "default-src 'none'" in headers["Content-Security-Policy"]
+    assert b"<title>Penstock playground</title>" in content and (command.PAGE / "body.html").read_bytes() in content
     for path in (*SHARED.iterdir(), *command.PAGE.iterdir()):
         status, _, content = ask(server, path.name)
-        assert status == 200 and content == path.read_bytes()
+        assert status == 404 if path.suffix == ".html" else status == 200 and content == path.read_bytes()
     assert ask(server, "main.js?v=1")[0] == 200
 
 
@@ -183,3 +187,25 @@ def test_each_server_has_another_token(server):
     other = PageServer("other", command.PAGE, {}, BadMessage)
     other.server_close()
     assert other.token != server.token
+
+
+PROGRAM = """
+import argparse, signal
+from penstock.cli.playground import PAGE
+from penstock.pages.server import PageServer
+from penstock.pages.serving import serve
+signal.signal(signal.SIGINT, signal.default_int_handler)
+try:
+    serve(PageServer("other", PAGE, {}, ValueError), argparse.Namespace(no_open=True))
+finally:
+    print("all is cleared away")
+"""
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 0), (signal.SIGTERM, 128 + signal.SIGTERM), (signal.SIGHUP, 128 + signal.SIGHUP)])
+def test_how_a_server_ends(number, code):
+    with subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert "http://127.0.0.1" in process.stdout.readline()
+        process.send_signal(number)
+        told, complaints = process.communicate(timeout=120)
+    assert process.returncode == code and told.endswith("all is cleared away\n") and not complaints

@@ -222,6 +222,14 @@ class _Inside(ModuleType):
         self.__dict__[name] = value
         return value
 
+    def __dir__(self) -> list[str]:
+        """What is known without a search: the names of the modules that stand behind it, and what has been asked for already."""
+        path = self._inside or ""
+        behind = [importlib.import_module(source) for source in paths.MODULES.get(path, "").split()]
+        own = {name for module in behind for name, value in vars(module).items()
+               if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__}
+        return sorted({*super().__dir__(), *paths.NAMES.get(path, ()), *own})
+
     def __setattr__(self, name: str, value: Any) -> None:
         """Programs replace functions inside TensorFlow, ``tf_logging.info`` for example: Penstock then calls theirs."""
         self.__dict__[name] = value

@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from penstock.errors import OpError
@@ -48,15 +49,19 @@ class Refused(Exception):
 class PageServer(ThreadingHTTPServer):
     """Serves a page under an address with a token, and answers messages: ``messages[name](body)``.
 
-    The files of a page are those of its folder, and those that all pages share. A message that raises ``bad_input`` or an error of the runtime
-    is answered with that error's text. ``name`` is what the log calls the page.
+    The files of a page are those of its folder, and those that all pages share; what it shows is its ``body.html``, in the frame that they have in
+    common. A message that raises ``bad_input`` or an error of the runtime is answered with that error's text. ``name`` is what the log and the title
+    call the page, ``command`` what the page says that it is started with.
     """
 
     daemon_threads = True
     block_on_close = False  # connections of a browser stay open until it closes them
 
-    def __init__(self, name: str, folder: Path, messages: Mapping[str, Message], bad_input: type[Exception], port: int = 0) -> None:
+    def __init__(self, name: str, folder: Path, messages: Mapping[str, Message], bad_input: type[Exception], port: int = 0,
+                 command: str = "penstock") -> None:
         self.files = {path.name: path.read_bytes() for each in (SHARED, folder) for path in each.iterdir() if path.suffix in _TYPES}
+        frame, body = (self.files.pop(part).decode() for part in ("frame.html", "body.html"))
+        self.files["index.html"] = Template(frame).substitute(name=name, command=command, body=body).encode()
         self.name, self.messages, self.bad_input, self.token = name, messages, bad_input, secrets.token_urlsafe(24)
         self.answered = False  # has a page asked for anything yet?
         self._waiting: dict[socket.socket, None] = {}  # connections, the one that has waited longest first

@@ -2,12 +2,15 @@
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
 import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
 
 from penstock.pages.server import Message, PageServer
 
+_ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 EPILOG = "The page comes from this machine and asks nothing of any other. Its address holds a secret: keep it to yourself. Ctrl-C ends it."
 
 
@@ -23,7 +26,7 @@ def page_server(parser: argparse.ArgumentParser, options: argparse.Namespace, na
     if not 0 <= options.port < 65536:
         parser.error(f"--port {options.port}: ports go up to 65535")
     try:
-        return PageServer(name, folder, messages, bad_input, options.port)
+        return PageServer(name, folder, messages, bad_input, options.port, parser.prog + (" --browser" if "browser" in options else ""))
     except OSError as error:
         parser.error(f"--port {options.port}: {error.strerror}")
 
@@ -36,7 +39,9 @@ def announce(server: PageServer, options: argparse.Namespace) -> None:
 
 
 def serve(server: PageServer, options: argparse.Namespace) -> None:
-    """Serves a page until Ctrl-C."""
+    """Serves a page until Ctrl-C. Another signal that ends programs, or a terminal that is closed, ends it in the same way: all is cleared away."""
+    for number in _ENDING:
+        signal.signal(number, lambda number, frame: sys.exit(128 + number))
     try:
         announce(server, options)  # Ctrl-C may come as soon as the address is read
         server.serve_forever()

@@ -10,6 +10,7 @@ import pytest
 import penstock as tf
 from penstock.debug.tfdbg.analyzer import Analyzer
 from penstock.debug.tfdbg.commands import CommandLine, Leave, tokens
+from penstock.debug.tfdbg.config import Config
 from penstock.debug.tfdbg.dump_dir import DebugDumpDir, has_inf_or_nan
 from penstock.debug.tfdbg.tensor_text import apply_slicing, describe, parse_ranges
 from penstock.debug.tfdbg.watching import add_debug_tensor_watch, watch_graph, watch_graph_with_blacklists
@@ -126,6 +127,7 @@ def test_source(line):
     first = build.__code__.co_firstlineno
     assert printed[0].startswith(f"L{first}") and "    hidden/product" in printed and "    hidden/logarithm" in printed
     assert "    hidden/product:0" in line.dispatch(f"ps {__file__} -t")
+    assert line.dispatch("ls -p nothing")[1:] == ['File path regex filter: "nothing"', "", "[No source file information.]"]
     assert line.dispatch("ps /nothing.py")[1].startswith("<class 'FileNotFoundError'>")
 
 
@@ -146,6 +148,20 @@ def test_the_command_line_itself(line):
     with pytest.raises(Leave):
         line.dispatch("exit")
     assert tokens("run -t 5  'a b'") == ["run", "-t", "5", "a b"]
+
+
+def test_settings_stay_for_the_next_program(config_path, tmp_path):
+    line = CommandLine()
+    line.dispatch("mouse off")
+    assert not config_path.exists()  # for this program
+    assert line.dispatch("config set graph_recursion_depth 7")[2:] == ["  graph_recursion_depth: 7", "  mouse_mode: False"]
+    assert CommandLine().config["graph_recursion_depth"] == 7
+    assert line.dispatch("config set mouse_mode perhaps")[1] == "<class 'ValueError'>: Invalid string value for bool type: perhaps"
+    assert line.dispatch("config set depth 3")[0].startswith("ERROR: depth is not a valid property name")
+    config_path.write_text('{"graph_recursion_depth": "deep", "other": 1}')
+    assert dict(CommandLine().config) == {"graph_recursion_depth": 20, "mouse_mode": True}
+    config_path.write_text("broken")
+    assert dict(Config(str(tmp_path / "of_ones_own"))) == dict(CommandLine().config)
 
 
 def test_mouse():

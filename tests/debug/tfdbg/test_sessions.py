@@ -120,6 +120,27 @@ def test_the_same_numbers_with_and_without(tmp_path, typed):
     assert np.array_equal(with_debugger, trained(debugged(tmp_path / "other")))
 
 
+def test_the_depth_of_trees_is_set_for_all_runs(tmp_path, typed, capsys):
+    value = tf.identity(tf.identity(tf.constant(1.0, name="a"), name="b"), name="c")
+    typed += ["config set graph_recursion_depth 1", "run", "li -r c", "run", "li -r c", "run -n"]
+    with debugged(tmp_path) as sess:
+        for _ in range(3):
+            sess.run(value)
+    assert capsys.readouterr().out.count('Inputs to node "c" (Depth limit = 1)') == 2 and not typed
+
+
+def test_callables_and_functions_of_steps_are_debugged(tmp_path, typed, capsys):
+    x = tf.placeholder(tf.float32, [], name="x")
+    typed += ["run", "run", "run", "run -n"]
+    with debugged(tmp_path) as sess:
+        assert sess.make_callable(tf.square(x), [x])(3.0) == 9.0
+        assert sess.run_step_fn(lambda step: step.run_with_hooks(tf.negative(x), {x: 2.0})) == -2.0
+        with pytest.raises(NotImplementedError, match="debug-wrapper"):
+            sess.partial_run_setup([x], [x])
+    out = capsys.readouterr().out
+    assert "run-end: run #1: 1 fetch (Square:0); 1 feed (x:0)" in out and "run-end: run #2: 1 fetch (Neg:0); 1 feed (x:0)" in out
+
+
 def test_other_threads_are_left_alone(tmp_path):
     with debugged(tmp_path, thread_name_filter="nobody") as sess:
         assert sess.run(tf.constant(3)) == 3
@@ -220,6 +241,12 @@ def test_paths_and_names_of_a_dump(tmp_path):
         dump.find_some_path("nowhere", "z")
     with pytest.raises(dump_dir.WatchKeyDoesNotExistInDebugDumpDirError, match='Watch key "nope:0:DebugIdentity" does not exist in the debug dump'):
         dump.get_tensors("nope", 0, "DebugIdentity")
+    (here,) = dump.devices()
+    assert dump.node_exists("y", here) and not dump.node_exists("nope", here) and dump.node_op_type("y", device_name=here) == "Mul"
+    for ask in (dump.node_exists, dump.node_op_type, lambda name, device: dump.node_inputs(name, device_name=device)):
+        with pytest.raises(ValueError, match="The specified device_name '/job:ps' cannot be found"):
+            ask("y", "/job:ps")
+    assert dump.run_fetches_info == dump.run_feed_keys_info == []  # a wrapped session writes them
     device = "/job:worker/replica:0/task:1/device:CPU:0"
     assert dump_dir.device_path_to_device_name(dump_dir.device_name_to_device_path(device)) == device
 

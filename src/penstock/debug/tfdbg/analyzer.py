@@ -4,7 +4,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ def value_lines(value: Any, name: str, slicing: str, parsed: argparse.Namespace)
 class Analyzer:
     """The commands over one dump; ``filters`` are the predicates that people can name."""
 
-    def __init__(self, dump: DebugDumpDir, filters: Filters, config: dict[str, Any]) -> None:
+    def __init__(self, dump: DebugDumpDir, filters: Filters, config: Mapping[str, Any]) -> None:
         self._dump, self._filters, self._config = dump, filters, config
 
     def register(self, line: CommandLine) -> None:
@@ -254,8 +254,8 @@ class Analyzer:
         widths = [max(len(row[column]) for row in [header, *rows]) + 1 for column in range(3)]
         patterns = {"File path": parsed.path_filter, "Node name": parsed.node_name_filter}
         filters = [f'{what} regex filter: "{text}"' for what, text in patterns.items() if text]
-        return ["List of source files that created nodes in this run", *filters, "", "File(s) outside TensorFlow Python library:",
-                *(self._row(row, widths) for row in [header, *rows])]
+        listed = ["File(s) outside TensorFlow Python library:", *(self._row(row, widths) for row in [header, *rows])]
+        return ["List of source files that created nodes in this run", *filters, "", *(listed if rows else ["[No source file information.]"])]
 
     def print_source(self, parsed: argparse.Namespace) -> list[str]:
         """``ps``: a file, with the names of what its lines made below them."""

@@ -15,6 +15,7 @@ from importlib import metadata
 from typing import Any, NoReturn
 
 from penstock.debug.tfdbg import screen
+from penstock.debug.tfdbg.config import Config
 
 try:
     import readline
@@ -70,17 +71,17 @@ def tokens(line: str) -> list[str]:
 class CommandLine:
     """Commands by name. ``introduction``: lines that the help begins with. ``ui``: "curses", for a screen where there is one, or "readline"."""
 
-    def __init__(self, introduction: list[str] | None = None, ui: str = "readline") -> None:
+    def __init__(self, introduction: list[str] | None = None, ui: str = "readline", config: Config | None = None) -> None:
         self._ui = ui
         self._commands: dict[str, _Command] = {}
         self._introduction = introduction or []
-        self.config = {"graph_recursion_depth": 20, "mouse_mode": True}
+        self.config = Config() if config is None else config
         self.add("help", "h", "Print this help.", self._help).add_argument("command", nargs="?", help="the command to tell of")
         self.add("version", "ver", "Print the versions of Penstock and of what it is made of.", lambda parsed: _versions())
-        config = self.add("config", "cfg", "Show or set how the command line behaves.", self._config)
-        config.add_argument("action", choices=("set", "show"), nargs="?", default="show")
-        config.add_argument("property_name", nargs="?")
-        config.add_argument("property_value", nargs="?")
+        parser = self.add("config", "cfg", "Show or set how the command line behaves.", self._config)
+        parser.add_argument("action", choices=("set", "show"), nargs="?", default="show")
+        parser.add_argument("property_name", nargs="?")
+        parser.add_argument("property_value", nargs="?")
         mouse = self.add("mouse", "m", "Show or set whether the mouse scrolls and clicks here, or is the terminal's.", self._mouse)
         mouse.add_argument("mode", choices=("on", "off"), nargs="?", type=str.lower)
 
@@ -138,14 +139,12 @@ class CommandLine:
         if parsed.action == "set":
             if parsed.property_name not in self.config or parsed.property_value is None:
                 raise BadCommand(f"{parsed.property_name} is not a valid property name, or has no value: there are {', '.join(self.config)}")
-            is_switch = isinstance(self.config[parsed.property_name], bool)
-            value = parsed.property_value
-            self.config[parsed.property_name] = value.lower() in ("true", "1", "on", "yes") if is_switch else int(value)
+            self.config.set(parsed.property_name, parsed.property_value)
         return ["Command-line configuration:", "", *(f"  {name}: {value}" for name, value in self.config.items())]
 
     def _mouse(self, parsed: argparse.Namespace) -> list[str]:
         if parsed.mode is not None:
-            self.config["mouse_mode"] = parsed.mode == "on"
+            self.config.change("mouse_mode", parsed.mode == "on")
         return [f"Mouse mode: {'on' if self.config['mouse_mode'] else 'off'}"]
 
     # --- the terminal ------------------------------------------------------------------------------------------------

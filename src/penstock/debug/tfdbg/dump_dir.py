@@ -148,7 +148,9 @@ class DebugDumpDir:
         graphs = [GraphDef.FromString(_event(os.path.join(dump_root, path)).graph_def) for path in sorted(files)
                   if os.path.basename(path).startswith(GRAPH)]
         self._graphs = list(partition_graphs or graphs)
-        self._nodes = {node.name: node for graph in self._graphs for node in graph.node if not node.name.startswith(("__copy_", "__dbg_"))}
+        nodes = [node for graph in self._graphs for node in graph.node if not node.name.startswith(("__copy_", "__dbg_"))]
+        self._nodes = {node.name: node for node in nodes}
+        self._nodes_by_device = {(node.device, node.name): node for node in nodes}
         self._recipients: dict[tuple[str, bool], list[str]] = defaultdict(list)
         for name in self._nodes:
             for control in (False, True):
@@ -215,7 +217,8 @@ class DebugDumpDir:
         key = f"{node_name}:{output_slot}:{debug_op}"
         matches = self.watch_key_to_data(key, device_name)
         if not matches:
-            raise WatchKeyDoesNotExistInDebugDumpDirError(f'Watch key "{key}" does not exist in the debug dump of device {device_name}')
+            device = device_name or ", ".join(self.devices())
+            raise WatchKeyDoesNotExistInDebugDumpDirError(f'Watch key "{key}" does not exist in the debug dump of device {device}')
         return matches
 
     # --- the run -----------------------------------------------------------------------------------------------------
@@ -228,14 +231,14 @@ class DebugDumpDir:
         return metadata[0] if len(metadata) == 1 else metadata
 
     @property
-    def run_fetches_info(self) -> str | None:
-        """The fetches of the run, as text."""
-        return next((text for _, text in self._messages(METADATA_FILE_PREFIX + FETCHES_INFO_FILE_TAG)), None)
+    def run_fetches_info(self) -> Any:
+        """The fetches of the run, as text; an empty list if they were not written down, as only wrapped sessions do."""
+        return next((text for _, text in self._messages(METADATA_FILE_PREFIX + FETCHES_INFO_FILE_TAG)), [])
 
     @property
-    def run_feed_keys_info(self) -> str | None:
-        """The keys of the feeds, as text."""
-        return next((text for _, text in self._messages(METADATA_FILE_PREFIX + FEED_KEYS_INFO_FILE_TAG)), None)
+    def run_feed_keys_info(self) -> Any:
+        """The keys of the feeds, as text; an empty list if they were not written down."""
+        return next((text for _, text in self._messages(METADATA_FILE_PREFIX + FEED_KEYS_INFO_FILE_TAG)), [])
 
     def _messages(self, prefix: str) -> Iterator[tuple[str, str]]:
         for name in os.listdir(self._root):
@@ -268,32 +271,37 @@ class DebugDumpDir:
 
     def nodes(self, device_name: str | None = None) -> list[str]:
         """The names of the nodes that ran."""
-        return [name for name, node in self._nodes.items() if device_name in (None, node.device)]
+        return list(self._nodes) if device_name is None else [name for device, name in self._nodes_by_device if device == device_name]
 
     def node_exists(self, node_name: str, device_name: str | None = None) -> bool:
         """Is there a node of this name?"""
-        return node_name in self._nodes
+        if device_name is None:
+            return node_name in self._nodes
+        self._check_device(device_name)
+        return (device_name, node_name) in self._nodes_by_device
 
     def node_op_type(self, node_name: str, device_name: str | None = None) -> str:
         """The op type of a node."""
-        return str(self._node(node_name).op)
+        return str(self._node(node_name, device_name).op)
 
     def node_device(self, node_name: str) -> str:
         """The device of a node."""
-        return str(self._node(node_name).device)
+        if node_name not in self._nodes:
+            raise ValueError(f"Node '{node_name}' does not exist in partition graphs.")
+        return str(self._nodes[node_name].device)
 
     def node_attributes(self, node_name: str, device_name: str | None = None) -> Any:
         """The attributes of a node, as protos."""
-        return self._node(node_name).attr
+        return self._node(node_name, device_name).attr
 
     def node_inputs(self, node_name: str, is_control: bool = False, device_name: str | None = None) -> list[str]:
         """The nodes that feed a node."""
-        sources = [text.lstrip("^") for text in self._node(node_name).input if text.startswith("^") == is_control]
+        sources = [text.lstrip("^") for text in self._node(node_name, device_name).input if text.startswith("^") == is_control]
         return [_source(text) for text in sources if not text.startswith("__dbg_")]
 
     def node_recipients(self, node_name: str, is_control: bool = False, device_name: str | None = None) -> list[str]:
         """The nodes that a node feeds."""
-        self._node(node_name)
+        self._node(node_name, device_name)
         return list(self._recipients.get((node_name, is_control), []))
 
     def find_some_path(self, src_node_name: str, dst_node_name: str, include_control: bool = True, include_reversed_ref: bool = False,
@@ -327,10 +335,16 @@ class DebugDumpDir:
             waiting += fresh
         return list(reached)
 
-    def _node(self, name: str) -> Any:
-        if name not in self._nodes:
+    def _node(self, name: str, device_name: str | None = None) -> Any:
+        node = self._nodes.get(name) if device_name is None else self._nodes_by_device.get((device_name, name))
+        if node is None:
+            self._check_device(device_name)
             raise ValueError(f"None of the {len(self._graphs)} device(s) has a node named '{name}'.")
-        return self._nodes[name]
+        return node
+
+    def _check_device(self, device_name: str | None) -> None:
+        if device_name is not None and all(device != device_name for device, _ in self._nodes_by_device):
+            raise ValueError(f"The specified device_name '{device_name}' cannot be found.")
 
     # --- the graph of the program ------------------------------------------------------------------------------------
 
@@ -350,7 +364,7 @@ class DebugDumpDir:
         name = element_name.partition(":")[0]
         operation = self._python_graph._by_name.get(name) or inner_operations(self._python_graph).get(name)
         if operation is None:
-            raise KeyError(f"Cannot find node '{name}' in Python graph")
+            raise KeyError(f'Cannot find node "{name}" in Python graph')
         return list(operation.traceback)
 
 

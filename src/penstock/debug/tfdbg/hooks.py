@@ -18,6 +18,7 @@ class LocalCLIDebugHook(SessionRunHook):
     def __init__(self, ui_type: str = "curses", dump_root: str | None = None, thread_name_filter: str | None = None,
                  config_file_path: str | None = None) -> None:
         self._ui_type, self._dump_root, self._is_debugged = ui_type, dump_root, threads_matching(thread_name_filter)
+        self._config_file_path = config_file_path
         self._filters: dict[str, Callable[[Any, Any], bool]] = {}
         self._debugger: Debugger | None = None
         self._active = False
@@ -33,7 +34,7 @@ class LocalCLIDebugHook(SessionRunHook):
         if not self._active:
             return None
         if self._debugger is None:
-            self._debugger = Debugger(graph, self._dump_root, self._ui_type)
+            self._debugger = Debugger(graph, self._dump_root, self._ui_type, self._config_file_path)
             for name, function in self._filters.items():
                 self._debugger.add_filter(name, function)
         return SessionRunArgs(None, options=self._debugger.before(*names_of(graph, asked.fetches, asked.feed_dict)))

@@ -19,6 +19,7 @@ from tensorboard.compat.proto.config_pb2 import RunOptions
 
 from penstock.debug.tfdbg.analyzer import Analyzer, Filters, add_value_arguments, value_lines
 from penstock.debug.tfdbg.commands import BadCommand, CommandLine, Leave
+from penstock.debug.tfdbg.config import Config
 from penstock.debug.tfdbg.dump_dir import DebugDumpDir, has_inf_or_nan
 from penstock.debug.tfdbg.profile_view import ProfileView
 from penstock.debug.tfdbg.stop_commands import STEP, StopCommands, node_names, watch_stops
@@ -48,7 +49,7 @@ class Orders:
 class Debugger:
     """The state of one debugged session."""
 
-    def __init__(self, graph: Any, dump_root: str | None = None, ui_type: str = "curses") -> None:
+    def __init__(self, graph: Any, dump_root: str | None = None, ui_type: str = "curses", config_file_path: str | None = None) -> None:
         if ui_type not in _UI_TYPES:
             raise ValueError(f"Invalid ui_type: {ui_type!r}; there are {', '.join(_UI_TYPES)}")
         if dump_root is not None and os.path.isfile(dump_root):
@@ -61,7 +62,7 @@ class Debugger:
         self.stops = Stops(self.filters, self._at_stop)
         self._left = False  # the person has left while a step waited
         self._orders: Orders | None = None
-        self._config: dict[str, Any] | None = None
+        self._config = Config(config_file_path or None)
         self._count, self._debugged = 0, False
         self._fetches: list[str] = []
         self._feeds: dict[str, Any] = {}
@@ -82,7 +83,7 @@ class Debugger:
         self._fetches, self._feeds = fetches, feeds
         if self._orders is None:
             intro = [*(self._logo() if self._count == 1 else []), "Upcoming run:", *self._run_info()]
-            self._converse(CommandLine(intro, self._ui), "run-start: ", "run_info")
+            self._converse(self._command_line(intro), "run-start: ", "run_info")
         assert self._orders is not None
         self._debugged = not (self._orders.skip or self._orders.no_debug)
         if not self._debugged:
@@ -110,9 +111,9 @@ class Debugger:
             self._orders = orders if not orders.no_debug else None
             return
         if orders.profile and error is None:
-            line = CommandLine(ui=self._ui)
+            line = self._command_line()
             ProfileView(run_metadata.step_stats, self._graph).register(line)
-            self._converse(line, "run-end: ", "lp")
+            self._converse(line, "run-end (profiler mode): ", "lp")
             return
         try:
             dump = DebugDumpDir(self._root)
@@ -120,15 +121,17 @@ class Debugger:
             passed = bool(orders.until) and error is None
             if passed and not dump.find(self.filters[orders.until], 1, exclude_node_names=orders.exclude):
                 return
-            line = CommandLine(_error_lines(error) if error else None, self._ui)
-            Analyzer(dump, self.filters, line.config).register(line)
+            line = self._command_line(_error_lines(error) if error else None)
+            Analyzer(dump, self.filters, self._config).register(line)
             first = f"lt -f {orders.until}" + (f" -fenn {orders.exclude}" if orders.exclude else "") if passed else "lt"
             self._converse(line, "run-end: ", "help" if error else first)
         finally:
             shutil.rmtree(self._root, ignore_errors=True)
 
+    def _command_line(self, introduction: list[str] | None = None) -> CommandLine:
+        return CommandLine(introduction, self._ui, self._config)
+
     def _converse(self, line: CommandLine, kind: str, first: str) -> None:
-        line.config = self._config = self._config if self._config is not None else line.config
         self._add_commands(line)
         self._orders = line.converse(kind + self._description(), first)
         if self._orders is None:
@@ -141,8 +144,7 @@ class Debugger:
 
     def _at_stop(self, stop: Stop) -> None:
         """A step waits behind a node: the person looks, and says how to go on. It may be any thread's."""
-        line = CommandLine(ui=self._ui)
-        line.config = self._config if self._config is not None else line.config
+        line = self._command_line()
         commands = StopCommands(self.stops, stop)
         commands.register(line)
         self._add_break(line)

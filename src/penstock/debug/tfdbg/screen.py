@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, Protocol
 
 from penstock.debug.tfdbg.elements import element_rows, parse_indices
@@ -28,7 +28,9 @@ _MOST_SUGGESTIONS = 40
 class Commands(Protocol):
     """What a screen asks of a command line."""
 
-    config: dict[str, Any]
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """What the command `config` shows."""
 
     def dispatch(self, line: str) -> list[str]:
         """Runs a command."""

@@ -23,6 +23,7 @@ from penstock.errors import OpError
 from penstock.graph import stacks
 from penstock.session.debug_ops import IDENTITY
 from penstock.session.fetches import Fetches, expand_feeds
+from penstock.train.monitored_session import StepContext
 
 WatchFunction = Callable[[Any, Any], Any]  # (fetches, feeds) -> WatchOptions, or (debug_urls, debug_ops, ...) of old
 _numbers = itertools.count(1)
@@ -55,6 +56,23 @@ class DebugWrapperSession:
     def run_watched(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
         """A run whose ``options`` may be added to."""
         raise NotImplementedError
+
+    def make_callable(self, fetches: Any, feed_list: Any = None, accept_options: bool = False) -> Callable[..., Any]:
+        """``Session.make_callable``: a function whose calls are watched."""
+        self._sess.make_callable(fetches, feed_list, accept_options)  # complains if it has to
+        return lambda *values, **options: self.run(fetches, dict(zip(feed_list or (), values, strict=True)), **options)
+
+    def run_step_fn(self, step_fn: Callable[[Any], Any]) -> Any:
+        """``MonitoredSession.run_step_fn``: what the function runs with hooks is watched."""
+        return step_fn(StepContext(self._sess, self.run))
+
+    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> Any:
+        """Not watched, so not done."""
+        raise NotImplementedError("partial_run_setup is not implemented for debug-wrapper sessions.")
+
+    def partial_run(self, handle: Any, fetches: Any, feed_dict: Any = None) -> Any:
+        """Not watched, so not done."""
+        raise NotImplementedError("partial_run is not implemented for debug-wrapper sessions.")
 
     def as_default(self) -> AbstractContextManager[Any]:
         """Makes this the default session inside a ``with`` block."""
@@ -91,13 +109,14 @@ def names_of(graph: Any, fetches: Any, feed_dict: Any) -> tuple[list[str], dict[
 class LocalCLIDebugWrapperSession(DebugWrapperSession):
     """``tf_debug.LocalCLIDebugWrapperSession(sess)``: stops at runs and reads commands from the terminal; `help` tells which.
 
-    ``ui_type``: "curses", a whole screen where the terminal has one; "readline", lines.
+    ``ui_type``: "curses", a whole screen where the terminal has one; "readline", lines. ``config_file_path``: where the command `config` keeps what
+    it sets (default: ~/.tfdbg_config).
     """
 
     def __init__(self, sess: Any, dump_root: str | None = None, log_usage: bool = True, ui_type: str = "curses",
                  thread_name_filter: str | None = None, config_file_path: Any = False) -> None:
         super().__init__(sess, thread_name_filter)
-        self._debugger = Debugger(sess.graph, dump_root, ui_type)
+        self._debugger = Debugger(sess.graph, dump_root, ui_type, config_file_path or None)
 
     def add_tensor_filter(self, filter_name: str, tensor_filter: Callable[[Any, Any], bool]) -> None:
         """Names a filter, ``tensor_filter(datum, value) -> bool``, for `run -f` and `lt -f`."""

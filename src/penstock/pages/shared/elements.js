@@ -27,6 +27,18 @@ export function stepper(text, what, value, least, most, change) {
   return [button("−", -1, "Fewer"), element("span", {}, text), button("+", 1, "More")];
 }
 
+// A slider, with its label and its value as text(value) above it; change(value) is called when it is let go.
+export function slider(label, text, change, properties) {
+  const shown = element("b", {}, text(properties.value));
+  const tell = event => {
+    shown.textContent = text(Number(event.target.value));
+    event.target.setAttribute("aria-valuetext", shown.textContent);
+  };
+  const input = element("input", {type: "range", "aria-label": label, "aria-valuetext": shown.textContent, ...properties, oninput: tell,
+                                  onchange: event => change(Number(event.target.value))});
+  return element("label", {class: "slider"}, element("span", {}, label, shown), input);
+}
+
 // Draws controls anew, and gives the focus back to the control that had it; if that is disabled now, to the one beside it.
 export function keepFocus(draw) {
   const held = document.activeElement, label = held?.getAttribute("aria-label");

@@ -5,19 +5,33 @@ const LEAST = 0.05, MOST = 3, MARGIN = 24;
 
 // choose(name) is called with the operation that a person has chosen; phases: {class: what the legend calls it}.
 export function drawGraph(panel, graph, choose, phases) {
-  const nodes = graph.nodes.map(node => svg("g", {class: `op ${node.phase}`, "data-name": node.name, tabindex: 0, role: "button", "aria-label": `${node.op} ${node.name}`,
-    onclick: () => choose(node.name), onfocus: () => view.reveal(node.name), onkeydown: event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(node.name); } }},
+  const nodes = graph.nodes.map((node, index) => svg("g", {class: `op ${node.phase}`, "data-name": node.name, tabindex: index ? -1 : 0, role: "button", "aria-label": `${node.op} ${node.name}`,
+    onclick: () => choose(node.name), onfocus: () => reach(index), onkeydown: event => press(event, index)},
     svg("rect", {x: node.x, y: node.y, width: node.width, height: node.height, rx: 7}),
     svg("text", {x: node.x + node.width / 2, y: node.y + 15}, node.op),
     svg("text", {x: node.x + node.width / 2, y: node.y + 27, class: "name"}, node.label)));
-  const scopes = graph.scopes.map(box => svg("g", {class: "scope"}, svg("rect", {x: box.x, y: box.y, width: box.width, height: box.height, rx: 12}),
+  const scopes = graph.scopes.map(box => svg("g", {class: "scope", "aria-hidden": "true"}, svg("rect", {x: box.x, y: box.y, width: box.width, height: box.height, rx: 12}),
     svg("text", {x: box.x + 12, y: box.upwards ? box.y + box.height - 8 : box.y + 16}, box.label)));
   const edges = graph.edges.map(([from, to, control]) => svg("path", {class: `edge${control ? " control" : ""}${graph.nodes[from].phase === graph.nodes[to].phase ? "" : " across"}`, d: curve(graph.nodes[from], graph.nodes[to]),
     "data-from": graph.nodes[from].name, "data-to": graph.nodes[to].name}));
-  const picture = svg("svg", {class: "picture", role: "group", "aria-label": "Operations of the step"}, svg("g", {}, ...scopes, ...edges, ...nodes));
+  const picture = svg("svg", {class: "picture", role: "group", "aria-label": "Operations of the step; arrow keys go from one to the next"}, svg("g", {}, ...scopes, ...edges, ...nodes));
   const legend = element("div", {class: "phases"}, ...Object.entries(phases).map(([phase, name]) =>
     element("span", {class: phase}, `${name} ${graph.nodes.filter(node => node.phase === phase).length}`)));
   const view = movable(picture, graph);
+  // The picture is one stop of the Tab key, at the operation that had the focus last; arrow keys go on from there, in the order of the step.
+  let current = 0;
+  const reach = index => {
+    nodes[current].setAttribute("tabindex", -1);
+    nodes[current = index].setAttribute("tabindex", 0);
+    view.reveal(graph.nodes[index].name);
+  };
+  const press = (event, index) => {
+    const last = nodes.length - 1, next = {ArrowRight: index + 1, ArrowDown: index + 1, ArrowLeft: index - 1, ArrowUp: index - 1, Home: 0, End: last}[event.key];
+    if (event.key === "Enter" || event.key === " ") choose(graph.nodes[index].name);
+    else if (next !== undefined) nodes[Math.max(0, Math.min(last, next))].focus();
+    else return;
+    event.preventDefault();
+  };
   const button = (text, label, act) => element("button", {class: "quiet", "aria-label": label, title: label, onclick: act}, text);
   panel.replaceChildren(picture, legend, element("div", {class: "zoom"}, button("+", "Larger", () => view.zoom(1.3)), button("−", "Smaller", () => view.zoom(1 / 1.3)),
                                                          button("⤢", "Show all", () => view.fit())));

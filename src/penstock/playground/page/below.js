@@ -117,7 +117,11 @@ function kernelRow(kernel, longest) {
 
 function drawProgram(text) {
   const copy = element("button", {class: "quiet", onclick: async () => {
-    await navigator.clipboard.writeText(text);
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      return onError(new Error("The browser does not let this page copy. Select the lines, and copy those."));
+    }
     copy.textContent = "Copied";
     setTimeout(() => { copy.textContent = "Copy"; }, 1500);
   }}, "Copy");

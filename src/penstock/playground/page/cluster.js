@@ -1,6 +1,6 @@
 // The cluster of a board: how many tasks, what each of them does, a click that kills one, a slider that slows one down.
 import {ask, askFrame} from "./api.js";
-import {byId, bytes, element, keepFocus, say, stepper} from "./elements.js";
+import {byId, bytes, element, keepFocus, say, slider, stepper} from "./elements.js";
 import {drawTimeline, taskName} from "./timeline.js";
 
 const MODES = {asynchronous: "Asynchronous", synchronous: "Synchronous", backup: "Synchronous, one backup worker"};
@@ -112,11 +112,8 @@ function card(task) {
   const title = element("h3", {}, task.name, task.chief ? element("small", {}, " chief") : "", kill);
   parts.box = element("div", {class: `task ${task.job}`}, title, parts.state, " ", parts.restarts, task.job === "ps" ? element("p", {class: "hint"}, "keeps the variables") : parts.numbers);
   if (task.job === "worker") {
-    const shown = element("output", {}, "as fast as it can");
-    const input = element("input", {type: "range", min: 0, max: 1000, step: 20, value: 0, "aria-label": `How long ${task.name} pauses after each step`,
-      oninput: event => { shown.textContent = Number(event.target.value) ? `pauses ${event.target.value} ms` : "as fast as it can"; },
-      onchange: event => act("cluster_slow", {worker: task.index, seconds: Number(event.target.value) / 1000})});
-    parts.box.append(element("label", {class: "slider"}, element("span", {}, "Slow it down", shown), input));
+    parts.box.append(slider("Slow it down", pause => pause ? `pauses ${pause} ms` : "as fast as it can", pause => act("cluster_slow", {worker: task.index, seconds: pause / 1000}),
+                            {min: 0, max: 1000, step: 20, value: 0, "aria-label": `How long ${task.name} pauses after each step`}));
   }
   return parts;
 }

@@ -1,5 +1,5 @@
 // The controls of data and network, made from the choices that the server tells.
-import {byId, element} from "./elements.js";
+import {byId, element, slider} from "./elements.js";
 import {colour, sharp} from "./heatmap.js";
 
 const NAMES = {circle: "Circle", xor: "Exclusive or", gauss: "Gauss", spiral: "Spiral", plane: "Plane", hills: "Gauss", tanh: "Tanh", relu: "ReLU", sigmoid: "Sigmoid", elu: "ELU",
@@ -18,20 +18,13 @@ export function makeControls(choices, settings, change) {
       ...values.map(value => element("option", {value, selected: value === settings[key]}, NAMES[value] ?? String(value)))));
   }));
   form.onsubmit = event => event.preventDefault();
-  byId("sliders").replaceChildren(...SLIDERS.map(([key, label, min, max, step, unit]) => slider(key, label, min, max, step, unit, settings, change)));
+  byId("sliders").replaceChildren(...SLIDERS.map(([name, label, min, max, step, unit]) =>
+    slider(label, value => `${value}${unit}`, value => change(name, value), {name, min, max, step, value: settings[name]})));
   byId("seed").value = settings.seed;
   makeDataSets(choices, settings, change);
 }
 
 const typed = (text, values) => values.find(value => String(value) === text);
-
-function slider(key, label, min, max, step, unit, settings, change) {
-  const shown = element("output", {}, `${settings[key]}${unit}`);
-  const input = element("input", {type: "range", name: key, min, max, step, value: settings[key],
-                                  oninput: event => { shown.textContent = `${event.target.value}${unit}`; },
-                                  onchange: event => change(key, Number(event.target.value))});
-  return element("label", {class: "slider"}, element("span", {}, label, shown), input);
-}
 
 function makeDataSets(choices, settings, change) {
   const sets = choices.data[settings.problem];

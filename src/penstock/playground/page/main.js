@@ -12,14 +12,21 @@ import {fromAddress, toAddress} from "./state.js";
 
 const ADDRESS_EVERY = 1000, SAID_EVERY = 5000, MOST_STEPS = 50000;
 
-let choices, state, board, network, frame, points, playing = false, pointed = null, building = null, saidAt = 0, addressAt = 0, losses = [];
+let choices, state, built = null, board, network, frame, points, playing = false, pointed = null, building = null, saidAt = 0, addressAt = 0, losses = [];
 
 // --- building ---
 
 // One build at a time; if more is changed meanwhile, the last state is built after it.
-async function build() {
-  if (building) { building.again = true; return; }
+function build() {
+  if (building) {
+    building.again = true;
+    return;
+  }
   building = {again: false};
+  building.ended = buildLast();
+}
+
+async function buildLast() {
   let problem = null;
   document.body.classList.add("busy");
   await loop.ended;
@@ -31,15 +38,23 @@ async function build() {
   } catch (error) {
     problem = error;
   }
-  const again = building.again || (problem && !board);  // an address that makes no sense: a plain board, and what was wrong
-  building = null;
-  document.body.classList.remove("busy");
-  if (problem && !board) state = fromAddress("", choices.defaults);
-  if (again) await build();
+  if (problem && !building.again) {  // an address that makes no sense: the last board, or a plain one, and what was wrong
+    state = built ?? fromAddress("", choices.defaults);
+    building.again = !built;
+  }
+  if (building.again) {
+    building.again = false;
+    await buildLast();
+  } else {
+    building = null;
+    document.body.classList.remove("busy");
+    if (playing) loop();
+  }
   if (problem) fail(problem);
 }
 
 function showBoard(answer) {
+  built = state;
   trouble("");
   const train = new Set(answer.train);
   points = {train: answer.points.filter((_, index) => train.has(index)), test: answer.points.filter((_, index) => !train.has(index))};
@@ -55,7 +70,6 @@ function showBoard(answer) {
   draw();
   setBoard(board, answer.program);
   settle();
-  if (playing) loop();
 }
 
 // The settings as they are now: those of the reset, and what was changed since.
@@ -109,9 +123,10 @@ async function playOn() {
   if (!building) settle();
 }
 
+// No more than an address may name.
 const steps = () => {
   const speed = document.querySelector("input[name=speed]:checked").value;
-  return speed === "epoch" ? frame.epoch_steps : Number(speed);
+  return Math.min(MOST_STEPS - frame.step, speed === "epoch" ? frame.epoch_steps : Number(speed));
 };
 
 function setPlaying(value) {
@@ -126,9 +141,11 @@ function play() {
   loop();
 }
 
+// Returns when no frame is on its way, and the board is the one that was chosen last.
 async function pause() {
   setPlaying(false);
   await loop.ended;
+  await building?.ended;
 }
 
 // What need not follow every frame.
@@ -142,11 +159,12 @@ function settle() {
 
 async function oneStep() {
   await pause();
-  await receive(askFrame("advance", {board, steps: 1}));
+  if (frame.step < MOST_STEPS) await receive(askFrame("advance", {board, steps: 1}));
 }
 
 async function edit(key, value) {
   if (clusterRuns()) return refuseChange();
+  await building?.ended;
   if (await receive(askFrame("change", {board, key, value}))) state.changes.push([frame.step, key, value]);
   writeAddress();
 }
@@ -232,7 +250,11 @@ function showLook() {
 
 async function share() {
   writeAddress();
-  await navigator.clipboard.writeText(location.href);
+  try {
+    await navigator.clipboard.writeText(location.href);
+  } catch {
+    return trouble("The browser does not let this page copy. Copy what stands in its address bar.");
+  }
   byId("share").textContent = "Copied";
   say("The address is copied. What follows its # describes the board.");
   setTimeout(() => { byId("share").textContent = "Copy address"; }, 1500);

@@ -16,7 +16,7 @@ export function toAddress(state, defaults) {
 
 export function fromAddress(hash, defaults) {
   const state = {settings: {...defaults}, step: 0, changes: []};
-  for (const part of decodeURIComponent(hash.replace(/^#/, "")).split("&").filter(Boolean)) {
+  for (const part of unescaped(hash.replace(/^#/, "")).split("&").filter(Boolean)) {
     const [key, text = ""] = part.split("=");
     if (key === "step") state.step = Number(text);
     else if (key === "changes") state.changes = text.split(",").map(readChange);
@@ -24,6 +24,15 @@ export function fromAddress(hash, defaults) {
     else state.settings[key] = WORDS.has(key) ? text : Number(text);
   }
   return state;
+}
+
+// What sends addresses on may escape their characters. A text that is not well escaped stays as it is, and the server refuses it.
+function unescaped(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function readChange(text) {
