@@ -111,6 +111,18 @@ def test_resizing(centers, size):
     check("ResizeNearestNeighborGrad", g, np.int32([7, 6]), rtol=1e-5, atol=1e-5, **centers)
 
 
+@pytest.mark.parametrize("centers", [dict(), dict(align_corners=True), dict(half_pixel_centers=True)])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_resizing_of_pictures(channels, centers):
+    """Rows that are shorter and longer than two vectors, whose elements are picked near to each other or from all over the row."""
+    rng = np.random.RandomState(0)
+    for inputs, size in (((9, 8), (5, 40)), ((20, 33), (7, 22)), ((13, 70), (13, 100)), ((6, 200), (9, 17)), ((12, 64), (3, 33))):
+        x, g = rng.rand(2, *inputs, channels).astype(np.float32), rng.rand(2, *size, channels).astype(np.float32)
+        for how in ("Bilinear", "Bicubic"):
+            check("Resize" + how, x, np.int32(size), rtol=1e-5, atol=1e-5, **centers)
+            check(f"Resize{how}Grad", g, x, rtol=1e-5, atol=1e-4, **centers)
+
+
 def test_resizing_on_threads():
     x = np.random.RandomState(0).rand(3, 40, 40, 16).astype(np.float32)
     check("ResizeBilinear", x[:, ::2], np.int32([50, 30]), threads=3, rtol=1e-5, atol=1e-5)

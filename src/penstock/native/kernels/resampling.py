@@ -9,6 +9,7 @@ from llvmlite import ir
 
 from penstock.native.calls import Array, Code
 from penstock.native.kernels.axes import split_work
+from penstock.native.machine import target
 from penstock.native.vector.pieces import number
 from penstock.native.vector.vectors import I32, I64, IR, LANES
 from penstock.native.vector.writer import FLOAT, Writer, of
@@ -43,7 +44,10 @@ class Resampling:
         starts = np.searchsorted(lines, np.arange(len(matrix) + 1)).astype(np.int64)
         weights, taps = matrix[lines, indices].astype(np.float32), np.diff(starts)
         if inner < LANES and taps.min() > 0 and taps.max() <= _TAPS:
-            tables, code = _picks(starts, indices, weights, inner), Code.of("resample short", _build_short)
+            tables, code = _picks(starts, indices, weights, inner), Code.of("resample short", lambda: _build_short(False))
+            windows = _windows(tables[0].reshape(len(tables[0]), -1), matrix.shape[1] * inner) if target.has("avx512f") else None
+            if windows is not None:
+                tables, code = [*tables, *windows], Code.of("resample near", lambda: _build_short(True))
             parts = [[*part, matrix.shape[1] * inner, len(matrix) * inner, int(taps.max())]
                      for part in split_work(outer, self.emit.threads, result.size)]
         else:
@@ -63,10 +67,43 @@ def _picks(starts: np.ndarray, indices: np.ndarray, weights: np.ndarray, inner: 
     return [elements.astype(np.int64), np.repeat(shares[:, :, None], inner, axis=2)]
 
 
-def _build_short() -> str:
-    """Where few elements lie behind each place, such as the channels of an image: elements of a whole row at a time, picked one by one."""
-    w = Writer(["source", "elements", "weights", "result"], ["first", "last", "inputs", "outputs", "taps"])
+def _windows(elements: np.ndarray, inputs: int) -> list[np.ndarray] | None:
+    """For each tap and vector of results, where two vectors of the source row begin that have all it takes, and which of their elements those are.
+    None if there are no such."""
+    taps, outputs = elements.shape
+    vectors = outputs // LANES
+    if inputs < 2 * LANES or not vectors:
+        return None
+    taken = elements[:, :vectors * LANES].reshape(taps, vectors, LANES)
+    starts = np.minimum(taken.min(2), inputs - 2 * LANES)
+    picks = taken - starts[:, :, None]
+    return [starts, picks.astype(np.int32)] if picks.max() < 2 * LANES else None
+
+
+def _build_short(near: bool) -> str:
+    """Where few elements lie behind each place, such as the channels of an image: elements of a whole row at a time, picked one by one; ``near``: out
+    of two vectors, as ``_windows`` says."""
+    w = Writer(["source", "elements", "weights", *(["starts", "picks"] if near else []), "result"], ["first", "last", "inputs", "outputs", "taps"])
     b = w.b
+    vectors = b.udiv(w.outputs, number(LANES))
+    vector, words = of(FLOAT, LANES), of(I32, LANES)
+
+    def from_window(row: IR, tap: IR, at: IR) -> IR:
+        index = b.add(b.mul(tap, vectors), b.udiv(at, number(LANES)))
+        start = w.load(w.item(w.starts, index, I64), I64)
+        low, high = (w.load(w.item(row, b.add(start, number(k)), FLOAT), FLOAT, LANES) for k in (0, LANES))
+        picks = w.load(w.item(w.picks, b.mul(index, number(LANES)), I32), I32, LANES)
+        return b.call(w.declare("llvm.x86.avx512.vpermi2var.ps.512", vector, [vector, words, vector]), [low, picks, high])
+
+    def one_by_one(row: IR, place: IR, lanes: int) -> IR:
+        values = [w.load(w.item(row, w.load(w.item(w.elements, b.add(place, number(k)), I64), I64), FLOAT), FLOAT) for k in range(lanes)]
+        if lanes == 1:
+            return values[0]
+        value = w.splat(FLOAT, 0.0, lanes)
+        for k, each in enumerate(values):
+            value = b.insert_element(value, each, ir.Constant(I32, k))
+        return value
+
     with w.range(w.last, w.first) as line:
         row, target = w.item(w.source, b.mul(line, w.inputs), FLOAT), w.item(w.result, b.mul(line, w.outputs), FLOAT)
 
@@ -74,12 +111,7 @@ def _build_short() -> str:
             total = w.variable(of(FLOAT, lanes), w.splat(FLOAT, 0.0, lanes))
             with w.range(w.taps) as tap:
                 place = b.add(b.mul(tap, w.outputs), at)
-                values = [w.load(w.item(row, w.load(w.item(w.elements, b.add(place, number(k)), I64), I64), FLOAT), FLOAT) for k in range(lanes)]
-                value = values[0]
-                if lanes > 1:
-                    value = w.splat(FLOAT, 0.0, lanes)
-                    for k, each in enumerate(values):
-                        value = b.insert_element(value, each, ir.Constant(I32, k))
+                value = from_window(row, tap, at) if near and lanes == LANES else one_by_one(row, place, lanes)
                 weight = w.load(w.item(w.weights, place, FLOAT), FLOAT, lanes)
                 b.store(b.fadd(b.load(total, typ=of(FLOAT, lanes)), b.fmul(weight, value)), total)
             w.store(b.load(total, typ=of(FLOAT, lanes)), w.item(target, at, FLOAT), FLOAT)
