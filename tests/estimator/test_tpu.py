@@ -126,8 +126,10 @@ class TestResolvers:
         union = tf.contrib.cluster_resolver.UnionClusterResolver(simple(self.spec, master="m"), simple(other))
         assert union.cluster_spec().task_address("worker", 5) == "d:4" and union.cluster_spec().task_address("ps", 0) == "c:3"
         assert union.master() == "m"
-        clash = tf.contrib.cluster_resolver.UnionClusterResolver(simple(self.spec), simple(tf.train.ClusterSpec({"ps": ["z:1"]})))
-        with pytest.raises(KeyError, match="c:3 and z:1"):
+        lists = tf.contrib.cluster_resolver.UnionClusterResolver(simple(self.spec), simple(tf.train.ClusterSpec({"ps": ["z:1"]})))
+        assert lists.cluster_spec().as_dict()["ps"] == ["c:3", "z:1"]
+        clash = tf.contrib.cluster_resolver.UnionClusterResolver(simple(other), simple(tf.train.ClusterSpec({"worker": {5: "z:1"}})))
+        with pytest.raises(KeyError, match="d:4 and z:1"):
             clash.cluster_spec()
 
     def test_tpu(self):

@@ -30,6 +30,14 @@ def shared_barriers():
 INVALID = tf.errors.InvalidArgumentError
 CASES = {
     "scan": (INVALID, "ScanOp: axis must be a scalar, not [1]", lambda: tf.cumsum(np.ones((2, 3)), [0])),
+    "betainc ranks": (ValueError, "Shapes must be equal rank, but are 1 and 2", lambda: tf.betainc(0.5, [0.5], [[0.5]])),
+    "betainc": (ValueError, "Dimension 0 in both shapes must be equal, but are 2 and 1", lambda: tf.betainc([0.5, 0.4], [0.5], 0.5)),
+    "betainc running": (INVALID, "Shapes of b and x are inconsistent: [2] vs. [1,1]",
+                        lambda: tf.betainc(0.5, tf.placeholder_with_default([0.5, 0.4], None), tf.placeholder_with_default([[0.5]], None))),
+    "sparse product": (INVALID, "k (9) from index[0,1] out of bounds (>=2)",
+                       lambda: tf.sparse_tensor_dense_matmul(tf.SparseTensor([[0, 9]], [1.0], [2, 2]), np.ones((2, 2), np.float32))),
+    "sparse product, adjoint": (INVALID, "m (9) from index[0,1] out of bounds (>=2)", lambda: tf.sparse_tensor_dense_matmul(
+        tf.SparseTensor([[0, 9]], [1.0], [2, 2]), np.ones((2, 2), np.float32), adjoint_a=True)),
     "gather nothing": (INVALID, "Requested more than 0 entries, but params is empty.  Params shape: [0,3]",
                        lambda: tf.gather_nd(np.zeros((0, 3)), np.zeros((1, 2), np.int32))),
     "gather": (INVALID, "indices[0,1] = [7] does not index into param shape [3]", lambda: tf.gather_nd([0, 1, 2], [[[0], [7]]])),

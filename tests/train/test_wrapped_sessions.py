@@ -140,6 +140,19 @@ def test_a_thread_that_met_the_loss_of_a_task_has_the_session_made_anew(session)
     assert not recoverable.should_stop()
 
 
+def test_options_go_to_the_session_as_they_are():
+    class Session:
+        graph = tf.Graph()
+
+        def run(self, fetches, **arguments):
+            self.arguments = arguments
+            return {"caller": [0]}
+
+    inner = Session()
+    assert HookedSession(inner, []).run("x", feed_dict="a feed", options="an option", run_metadata="metadata") == [0]
+    assert (inner.arguments["options"], inner.arguments["run_metadata"]) == ("an option", "metadata")
+
+
 def test_paths_of_tensorflow():
     from penstock.api.paths import NAMES
     assert NAMES["training.monitored_session"]["_HookedSession"] == "penstock.train.wrapped_sessions:HookedSession"

@@ -297,6 +297,9 @@ _TRANSPOSED = {f"{old}{rank}": f"Conv{rank}Transpose" for old in ("Deconv", "Dec
 NAMES = {
     "framework.smart_cond": {"smart_cond": "penstock.layers.branching:smart_cond",
                              **{name: f"penstock.contrib.framework.tensors:{name}" for name in ("smart_constant_value", "smart_case")}},
+    "ops.sparse_ops": {**{f"{mark}{name}": f"penstock.ops.sparse.sparse_cross:{name}" for mark in ("", "_")
+                          for name in ("sparse_cross", "sparse_cross_hashed")},
+                       "_DEFAULT_HASH_KEY": "penstock.ops.sparse.sparse_cross:DEFAULT_HASH_KEY"},
     "framework.sparse_tensor": {"is_sparse": "penstock.api.inside:is_sparse"},
     "framework.indexed_slices": {"IndexedSlicesValue": "penstock.graph.composite:IndexedSlicesValue"},
     "ops.variables": {name: "penstock.variables.variable:Variable" for name in ("VariableV1", "RefVariable", "AbstractVariable")},

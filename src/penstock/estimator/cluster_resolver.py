@@ -87,6 +87,20 @@ def _tf_config() -> dict[str, Any]:
     return dict(json.loads(os.environ.get("TF_CONFIG") or "{}"))
 
 
+def _merged(job: str, parts: list[Any]) -> Any:
+    """The tasks of a job that several resolvers name."""
+    if all(isinstance(part, list) for part in parts):
+        return [address for part in parts for address in part]
+    tasks: dict[int, str] = {}
+    for part in parts:
+        for index, address in enumerate(part) if isinstance(part, list) else part.items():
+            if index in tasks:
+                raise KeyError(f"Duplicate keys detected when merging two ClusterSpecs: job {job!r}, task {index} has the addresses "
+                               f"{tasks[index]} and {address}")
+            tasks[index] = address
+    return tasks
+
+
 class UnionClusterResolver(ClusterResolver):
     """``tf.contrib.cluster_resolver.UnionClusterResolver``: the tasks of several resolvers; the master is that of the first."""
 
@@ -101,17 +115,10 @@ class UnionClusterResolver(ClusterResolver):
         self.rpc_layer, self.environment = kwargs.get("rpc_layer", args[0].rpc_layer), args[0].environment
 
     def cluster_spec(self) -> ClusterSpec:
-        """All tasks by job; a task that two resolvers have must have one address."""
-        merged: dict[str, dict[int, str]] = {}
-        for resolver in self._resolvers:
-            cluster = resolver.cluster_spec()
-            for job in cluster.jobs:
-                for index in cluster.task_indices(job):
-                    address = cluster.task_address(job, index)
-                    if merged.setdefault(job, {}).setdefault(index, address) != address:
-                        raise KeyError(f"Duplicate keys detected when merging two ClusterSpecs: job {job!r}, task {index} has the addresses "
-                                       f"{merged[job][index]} and {address}")
-        return ClusterSpec(merged)
+        """All tasks by job. Lists of tasks follow one another; of jobs whose tasks have numbers, each number may be given once."""
+        clusters = [resolver.cluster_spec().as_dict() for resolver in self._resolvers]
+        return ClusterSpec({job: _merged(job, [cluster[job] for cluster in clusters if job in cluster])
+                            for job in dict.fromkeys(job for cluster in clusters for job in cluster)})
 
     def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
         """That of a task, if one is named; else the master of the first resolver."""

@@ -40,6 +40,19 @@ def broadcasting(*arguments: str) -> ShapeFunction:
     return function
 
 
+def merge(a: TensorShape, b: TensorShape) -> TensorShape:
+    """What is known of two shapes that must be the same one; ValueError in TensorFlow's words if they cannot be."""
+    x, y = a.extents, b.extents
+    if x is None or y is None:
+        return b if x is None else a
+    if len(x) != len(y):
+        raise ValueError(f"Shapes must be equal rank, but are {len(x)} and {len(y)}")
+    for axis, (p, q) in enumerate(zip(x, y)):
+        if p is not None and q is not None and p != q:
+            raise ValueError(f"Dimension {axis} in both shapes must be equal, but are {p} and {q}. Shapes are {brackets(x)} and {brackets(y)}.")
+    return a.merge_with(b)
+
+
 def fixed(*extents: int | None) -> ShapeFunction:
     """The output always has this shape; ``fixed()`` is a scalar."""
     shape = TensorShape(extents) if extents else scalar()

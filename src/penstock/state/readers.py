@@ -166,7 +166,7 @@ class FixedLengthRecordReader(Reader):
 
     def _records(self, work: bytes) -> Iterator[Record]:
         with open_file(work, "rb") as file:
-            source = io.BytesIO(_inflate(file.read())) if self._encoding == "ZLIB" else file
+            source = io.BytesIO(_inflate(file.read())) if self._encoding in ("ZLIB", "GZIP") else file
             last = source.seek(0, io.SEEK_END) - self._footer - self._record
             for number, start in enumerate(range(self._header, last + 1, self._hop)):
                 source.seek(start)
@@ -183,6 +183,6 @@ class LMDBReader(Reader):
 
 def _inflate(data: bytes) -> bytes:
     try:
-        return zlib.decompress(data)
+        return zlib.decompress(data, zlib.MAX_WBITS | 32)  # 32: the header tells whether it is zlib's or gzip's
     except zlib.error as error:
         raise DataLossError(None, None, f"inflate() failed: {error}") from error

@@ -25,9 +25,7 @@ def _ask(hooks: Sequence[SessionRunHook], context: SessionRunContext, fetches: A
     """What the caller and all hooks want together: fetches by hook, feeds, options."""
     wanted: dict[Any, Any] = {"caller": fetches}
     feeds: dict[Any, Any] = {}
-    merged = RunOptions()
-    if options is not None:
-        merged.CopyFrom(options)
+    merged: Any = options  # as it is, unless a hook wishes for more
     for hook in hooks:
         request = hook.before_run(context)
         if request is None:
@@ -38,11 +36,16 @@ def _ask(hooks: Sequence[SessionRunHook], context: SessionRunContext, fetches: A
             _check_disjoint(feeds, request.feed_dict, "Same tensor is fed by two hooks.")
             feeds.update(request.feed_dict)
         if request.options is not None:
+            before, merged = merged, RunOptions()
+            if before is not None:
+                merged.CopyFrom(before)
             _merge_options(merged, request.options)
-    if feed_dict:
+    if not feeds:
+        feeds = feed_dict
+    elif feed_dict:
         _check_disjoint(feeds, feed_dict, "Same tensor is fed by a SessionRunHook and user.")
         feeds.update(feed_dict)
-    return wanted, feeds or None, merged
+    return wanted, feeds or None, RunOptions() if merged is None else merged
 
 
 def _check_disjoint(first: Any, second: Any, message: str) -> None:

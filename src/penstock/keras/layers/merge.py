@@ -245,6 +245,8 @@ class Dot(Merge):
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
         """The extents that are left."""
+        if not isinstance(input_shape, list) or len(input_shape) != 2:
+            raise ValueError("A `Dot` layer should be called on a list of 2 inputs.")
         first, second = _extents(input_shape)
         assert first is not None and second is not None
         axes = self._positive_axes([len(first), len(second)])

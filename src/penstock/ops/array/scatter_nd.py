@@ -16,20 +16,7 @@ from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, brackets, unknown_shape
 from penstock.ops.array.fill import zeros_like
 from penstock.ops.array.shape_ops import as_array, known_shape
-from penstock.ops.common import INDEX, NUMERIC, at_least, shape_text
-
-
-def merge(a: TensorShape, b: TensorShape) -> TensorShape:
-    """What is known of two shapes that must be the same one; ValueError in TensorFlow's words if they cannot be."""
-    x, y = a.extents, b.extents
-    if x is None or y is None:
-        return b if x is None else a
-    if len(x) != len(y):
-        raise ValueError(f"Shapes must be equal rank, but are {len(x)} and {len(y)}")
-    for axis, (p, q) in enumerate(zip(x, y)):
-        if p is not None and q is not None and p != q:
-            raise ValueError(f"Dimension {axis} in both shapes must be equal, but are {p} and {q}. Shapes are {brackets(x)} and {brackets(y)}.")
-    return a.merge_with(b)
+from penstock.ops.common import INDEX, NUMERIC, at_least, merge, shape_text
 
 
 def check_scatter_nd(target: TensorShape, indices: TensorShape, updates: TensorShape, what: str = "input") -> TensorShape:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import KernelError, UnimplementedError, invalid_argument
+from penstock.graph import raw_ops
 from penstock.graph.attrs import STRING, TYPE, Attr
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
@@ -283,7 +284,10 @@ class TensorArraySplitV3:
         handle, flow = gradient_array(op.inputs[0], dflow)
         value = op.inputs[1]
         rest = value.shape[1:] if value.shape.ndims else TensorShape(None)
-        return [None, TensorArrayConcatV3(handle, flow, dtype=op.attrs["T"], element_shape_except0=rest)[0], None, dflow]
+        gradient = TensorArrayConcatV3(handle, flow, dtype=op.attrs["T"], element_shape_except0=rest)[0]
+        if op.inputs[0].op.attrs.get("dynamic_size", True):  # elements that were written behind these are none of this value's
+            gradient = gradient[:raw_ops.Shape(value)[0]]
+        return [None, gradient, None, dflow]
 
 
 @op("TensorArraySizeV3", "handle: resource, flow_in: float -> size: int32")

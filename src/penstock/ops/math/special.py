@@ -4,17 +4,20 @@ SciPy computes them. It is imported inside the kernels: it takes longer to impor
 """
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 
+from penstock.errors import invalid_argument
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import float32, float64
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
+from penstock.graph.shape import TensorShape, brackets
 from penstock.ops.array.broadcast_gradient import reduce_both, reduce_to
 from penstock.ops.array.select import where
-from penstock.ops.common import FLOATS, broadcasting, like
+from penstock.ops.common import FLOATS, broadcasting, like, merge
 from penstock.ops.math.compare import Equal
 from penstock.ops.math.elementwise import AddV2, Mul, Neg, Sign, Square, Sub
 from penstock.ops.math.powers import Exp, Log, Log1p, Reciprocal
@@ -242,15 +245,31 @@ class IgammaGradA:
     gradient = None
 
 
+def _scalars_or_alike(a, b, x):
+    """Scalars, or shapes that are equal; nothing else broadcasts."""
+    merged = TensorShape([])
+    for tensor in (a, b, x):
+        if tensor.shape.ndims != 0:
+            merged = tensor.shape if merged.ndims == 0 else merge(merged, tensor.shape)
+    return merged
+
+
+_scalars_or_alike.broadcasts = True
+
+
 @op("Betainc", "a: T, b: T, x: T -> z: T", T=WIDE)
 class Betainc:
     """The regularized incomplete beta function I_x(a, b)."""
 
     elementwise = True
-    shape = broadcasting("a", "b", "x")
+    shape = _scalars_or_alike
 
     def kernel(a, b, x):
         from scipy import special  # slow to import
+        full = [(name, array.shape) for name, array in (("a", a), ("b", b), ("x", x)) if array.ndim]
+        for (name, extents), (other, others) in itertools.pairwise(full):
+            if extents != others:
+                raise invalid_argument(f"Shapes of {name} and {other} are inconsistent: {brackets(extents)} vs. {brackets(others)}")
         return special.betainc(a, b, x)
 
     def gradient(op, dy):

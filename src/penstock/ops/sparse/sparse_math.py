@@ -65,7 +65,7 @@ class SparseTensorDenseMatMul:
             raise invalid_argument(f"Cannot multiply A and B because inner dimension does not match: {inner} vs. {left}.  Did "
                                    "you forget a transpose?  Dimensions of A: "
                                    f"[{a_shape[0]}, {a_shape[1]}).  Dimensions of B: {text(b.shape)}")
-        for column, letter in enumerate("mk"):
+        for column, letter in enumerate("km" if adjoint_a else "mk"):
             bad = (a_indices[:, column] < 0) | (a_indices[:, column] >= a_shape[column])
             if bad.any():
                 entry = int(np.argmax(bad))

@@ -20,9 +20,9 @@ from penstock.graph.shape import TensorShape, brackets, unknown_shape
 from penstock.graph.static import extents_as_array
 from penstock.ops.array.gather import GatherNd, GatherV2
 from penstock.ops.array.pack import concat
-from penstock.ops.array.scatter_nd import ScatterNd, check_scatter_nd, merge
+from penstock.ops.array.scatter_nd import ScatterNd, check_scatter_nd
 from penstock.ops.array.shape_ops import reshape
-from penstock.ops.common import INDEX, NUMERIC, at_least, fixed, nothing
+from penstock.ops.common import INDEX, NUMERIC, at_least, fixed, merge, nothing
 from penstock.ops.constant import constant
 from penstock.ops.state.scattering import check_scatter, scatter, scatter_nd
 from penstock.ops.state.state import count_up

@@ -13,7 +13,7 @@ import numpy as np
 from penstock.errors import invalid_argument
 from penstock.graph.shape import TensorShape, brackets
 from penstock.ops.array.gather import check_indices
-from penstock.ops.array.scatter_nd import merge
+from penstock.ops.common import merge
 
 
 def _divide(a: Any, b: Any, out: np.ndarray) -> None:

@@ -14,8 +14,8 @@ from penstock.graph import dtypes as dt
 from penstock.graph.attrs import INT, SHAPE, STRING, TYPE
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, brackets, unknown_shape
-from penstock.ops.array.scatter_nd import check_scatter_nd, merge
-from penstock.ops.common import FLOATS, INDEX, NUMERIC, at_least, fixed, like
+from penstock.ops.array.scatter_nd import check_scatter_nd
+from penstock.ops.common import FLOATS, INDEX, NUMERIC, at_least, fixed, like, merge
 from penstock.ops.state.scattering import check_scatter, scatter, scatter_nd
 
 KIND = "Variable"  # of resource, in the table of the task
