@@ -32,7 +32,7 @@ class Names:
 
 
 def graph_to_function(graph: Graph, name: str, body: list[Operation] | None, inputs: list[Tensor], outputs: list[Tensor],
-                 output_names: list[str] | None, description: str) -> FunctionDef:
+                      output_names: list[str] | None, description: str) -> FunctionDef:
     """The function of ``inputs`` that computes ``outputs`` by the operations of ``body``; None: by all of the graph but the inputs'."""
     graph_def, name_of = export_with_names(graph)
     sources = {tensor.op for tensor in inputs}
@@ -48,9 +48,7 @@ def graph_to_function(graph: Graph, name: str, body: list[Operation] | None, inp
             raise InvalidArgumentError(None, None, f"TF_Output {tensor.name} appears twice in the input list")
         arguments[text] = names.new(tensor.op.name)
         proto.signature.input_arg.add(name=arguments[text], type=tensor.dtype.base_dtype.as_datatype_enum)
-    results = output_names if output_names is not None else [Names().new(tensor.op.name) for tensor in outputs]
-    if len(set(results)) != len(results):
-        results = list(map(Names().new, results)) if output_names is None else results
+    results = output_names if output_names is not None else list(map(Names().new, (tensor.op.name for tensor in outputs)))
     for result, tensor in zip(results, outputs):
         if result in proto.ret:
             raise InvalidArgumentError(None, None, f"Cannot have duplicate output names. Name '{result}' appears more than once in 'output_names'")

@@ -16,25 +16,14 @@ from penstock.contrib.distributions.arguments import (
 )
 from penstock.contrib.distributions.distribution import NOT_REPARAMETERIZED
 from penstock.contrib.distributions.kullback_leibler import RegisterKL
+from penstock.contrib.distributions.parameters import HasLogits
 from penstock.contrib.distributions.scalar import ScalarDistribution
 from penstock.contrib.distributions.seeds import gen_new_seed
 
 
-class _OneEvent(ScalarDistribution):
+class _OneEvent(HasLogits, ScalarDistribution):
     """A distribution with the probability of one event."""
 
-    _logits: tf.Tensor
-    _probs: tf.Tensor
-
-    @property
-    def logits(self) -> tf.Tensor:
-        """log(p / (1 - p))."""
-        return self._logits
-
-    @property
-    def probs(self) -> tf.Tensor:
-        """p."""
-        return self._probs
 
     def _batch_parameters(self) -> tuple[tf.Tensor, ...]:
         return (self._probs,)

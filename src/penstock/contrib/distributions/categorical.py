@@ -7,6 +7,7 @@ from penstock.contrib import prelude as tf
 from penstock.contrib.distributions.arguments import castable, categorical_parameter, checked, logits_and_probs
 from penstock.contrib.distributions.distribution import NOT_REPARAMETERIZED, Distribution
 from penstock.contrib.distributions.kullback_leibler import RegisterKL
+from penstock.contrib.distributions.parameters import HasLogits
 
 
 def batch_rank(logits: tf.Tensor) -> tf.Tensor:
@@ -18,11 +19,9 @@ def batch_rank(logits: tf.Tensor) -> tf.Tensor:
         return tf.rank(logits) - 1
 
 
-class OverClasses(Distribution):
+class OverClasses(HasLogits, Distribution):
     """A distribution with logits and probabilities whose last axis numbers the classes."""
 
-    _logits: tf.Tensor
-    _probs: tf.Tensor
     _event_size: tf.Tensor
     _batch_rank: tf.Tensor
 
@@ -30,16 +29,6 @@ class OverClasses(Distribution):
     def event_size(self) -> tf.Tensor:
         """The number of classes."""
         return self._event_size
-
-    @property
-    def logits(self) -> tf.Tensor:
-        """The logarithms of the probabilities, up to a constant."""
-        return self._logits
-
-    @property
-    def probs(self) -> tf.Tensor:
-        """The probabilities."""
-        return self._probs
 
     def _batch_shape(self) -> tf.TensorShape:
         return self.logits.shape[:-1]

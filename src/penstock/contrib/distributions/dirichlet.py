@@ -8,6 +8,7 @@ from penstock.contrib.distributions.arguments import categorical_parameter, chec
 from penstock.contrib.distributions.distribution import FULLY_REPARAMETERIZED, NOT_REPARAMETERIZED, Distribution
 from penstock.contrib.distributions.kullback_leibler import RegisterKL
 from penstock.contrib.distributions.numerics import log_combinations
+from penstock.contrib.distributions.parameters import HasLogits
 from penstock.contrib.distributions.seeds import gen_new_seed
 
 
@@ -171,7 +172,7 @@ class DirichletMultinomial(_Concentrations):
         return tf.sqrt((1.0 + total / self.total_count) / (1.0 + total))
 
 
-class Multinomial(Distribution):
+class Multinomial(HasLogits, Distribution):
     """``tf.distributions.Multinomial``: counts of classes in ``total_count`` draws."""
 
     def __init__(self, total_count: Any, logits: Any = None, probs: Any = None, validate_args: bool = False, allow_nan_stats: bool = True,
@@ -189,16 +190,6 @@ class Multinomial(Distribution):
     def total_count(self) -> tf.Tensor:
         """The number of draws."""
         return self._total_count
-
-    @property
-    def logits(self) -> tf.Tensor:
-        """The logarithms of the probabilities, up to a constant."""
-        return self._logits
-
-    @property
-    def probs(self) -> tf.Tensor:
-        """The probabilities."""
-        return self._probs
 
     def _batch_shape_tensor(self) -> tf.Tensor:
         return tf.shape(self._mean_val)[:-1]

@@ -11,9 +11,9 @@ from penstock.contrib.distributions.bijectors.elementwise import Exp
 from penstock.contrib.distributions.categorical import Categorical
 from penstock.contrib.distributions.distribution import NOT_REPARAMETERIZED, Distribution
 from penstock.contrib.distributions.normal import Normal
+from penstock.contrib.distributions.parameters import HasLocationAndScale
 from penstock.contrib.distributions.positive import Poisson
 from penstock.contrib.distributions.quadrature import hermite_places, quantile_places
-from penstock.contrib.distributions.scalar import HasLocationAndScale
 from penstock.contrib.distributions.seeds import gen_new_seed
 from penstock.contrib.distributions.shapes import pick_vector
 from penstock.contrib.distributions.transformed import TransformedDistribution

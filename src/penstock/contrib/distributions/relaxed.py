@@ -11,6 +11,7 @@ from penstock.contrib.distributions.bijectors.elementwise import Exp, Sigmoid
 from penstock.contrib.distributions.categorical import VectorOverClasses
 from penstock.contrib.distributions.distribution import FULLY_REPARAMETERIZED
 from penstock.contrib.distributions.location_scale import Logistic
+from penstock.contrib.distributions.parameters import HasLogits
 from penstock.contrib.distributions.transformed import TransformedDistribution
 
 
@@ -66,7 +67,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         super().__init__(logarithms, Exp(), name=name)
 
 
-class RelaxedBernoulli(TransformedDistribution):
+class RelaxedBernoulli(HasLogits, TransformedDistribution):
     """``tf.contrib.distributions.RelaxedBernoulli``: numbers between 0 and 1, near to one of them."""
 
     def __init__(self, temperature: Any, logits: Any = None, probs: Any = None, validate_args: bool = False, allow_nan_stats: bool = True,
@@ -87,13 +88,3 @@ class RelaxedBernoulli(TransformedDistribution):
     def temperature(self) -> tf.Tensor:
         """The smaller, the nearer to 0 and 1."""
         return self._temperature
-
-    @property
-    def logits(self) -> tf.Tensor:
-        """log(p / (1 - p)) of the distribution that is relaxed."""
-        return self._logits
-
-    @property
-    def probs(self) -> tf.Tensor:
-        """p of the distribution that is relaxed."""
-        return self._probs

@@ -6,6 +6,7 @@ from typing import Any
 from penstock.contrib import prelude as tf
 from penstock.contrib.distributions.arguments import shapes_like
 from penstock.contrib.distributions.distribution import FULLY_REPARAMETERIZED, Distribution
+from penstock.contrib.distributions.parameters import HasLocationAndScale
 
 
 class ScalarDistribution(Distribution):
@@ -37,23 +38,6 @@ class ScalarDistribution(Distribution):
     def _samples_shape(self, n: Any) -> tf.Tensor:
         """The shape of ``n`` samples of the batch."""
         return tf.concat([[n], self.batch_shape_tensor()], 0)
-
-
-class HasLocationAndScale:
-    """The parameters ``loc`` and ``scale``."""
-
-    _loc: tf.Tensor
-    _scale: tf.Tensor
-
-    @property
-    def loc(self) -> tf.Tensor:
-        """The location."""
-        return self._loc
-
-    @property
-    def scale(self) -> tf.Tensor:
-        """The scale."""
-        return self._scale
 
 
 class LocationScale(HasLocationAndScale, ScalarDistribution):

@@ -8,7 +8,8 @@ import numpy as np
 from penstock.contrib import prelude as tf
 from penstock.contrib.distributions.arguments import checked, shapes_like
 from penstock.contrib.distributions.distribution import FULLY_REPARAMETERIZED
-from penstock.contrib.distributions.scalar import HasLocationAndScale, ScalarDistribution
+from penstock.contrib.distributions.parameters import HasLocationAndScale
+from penstock.contrib.distributions.scalar import ScalarDistribution
 from penstock.contrib.distributions.seeds import gen_new_seed
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from penstock.contrib import prelude as tf
 from penstock.contrib.distributions.arguments import checked
 from penstock.contrib.distributions.bijectors.bijector import Bijector
-from penstock.contrib.distributions.scalar import HasLocationAndScale
+from penstock.contrib.distributions.parameters import HasLocationAndScale
 
 
 def _positive(x: tf.Tensor, message: str, validate_args: bool) -> tf.Tensor:
