@@ -1,6 +1,7 @@
 """What an op's class may say, and what becomes of a class that says something else."""
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import penstock as tf
@@ -46,3 +47,11 @@ def test_inputs_by_keyword():
     assert lookup("AddV2")(x=x, y=x).shape == [1]
     with pytest.raises(TypeError, match="No argument for input y of op AddV2"):
         lookup("AddV2")(x=x)
+
+
+def test_several_outputs_are_a_named_tuple():
+    quantized = tf.quantize([1.0, -2.0], -3.0, 3.0, tf.quint8)
+    assert type(quantized).__name__ == "QuantizeV2" and quantized._fields == ("output", "output_min", "output_max")
+    with tf.Session() as session:
+        assert session.run(quantized).output_max == 3.0
+        assert session.run(tf.as_string([np.nan, 1.5], width=6, precision=1, fill="0")).tolist() == [b"   nan", b"0001.5"]

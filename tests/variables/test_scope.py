@@ -1,6 +1,7 @@
 """Variable scopes: defaults, sharing, and what an error says. Names are compared with TensorFlow's in ``tests/golden``."""
 from __future__ import annotations
 
+import gc
 import threading
 
 import pytest
@@ -102,3 +103,10 @@ def test_scope_collections():
 def test_variable_op_scope():
     with tf.variable_op_scope([], None, "d"):
         assert tf.get_variable("v", []).name == "d/v:0"
+
+
+def test_a_block_that_is_entered_by_hand_lasts():
+    """As in notebooks: nothing holds the block, and it is not left."""
+    tf.variable_scope("a").__enter__()
+    gc.collect()
+    assert tf.get_variable("x", []).name == "a/x:0"

@@ -6,7 +6,6 @@ named tuple. ``tf.raw_ops`` and the modules ``tensorflow.python.ops.gen_*_ops`` 
 from __future__ import annotations
 
 import inspect
-from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
@@ -50,7 +49,6 @@ def function_of(definition: OpDef, function_name: str, keywords_only: bool = Fal
     """The function of an operation."""
     signature = signature_of(definition)
     original = {new: old for old, new in _RENAMED.get(definition.type, {}).items()}
-    result_class = namedtuple(definition.type, [arg.name for arg in definition.outputs]) if len(definition.outputs) > 1 else None
 
     def function(*values: Any, **given: Any) -> Any:
         if keywords_only and values:
@@ -60,8 +58,7 @@ def function_of(definition: OpDef, function_name: str, keywords_only: bool = Fal
             bound = signature.bind(*values, **given).arguments
         except TypeError as error:
             raise TypeError(f"{function_name}() {error}") from None
-        result = definition(**{original.get(key, key): value for key, value in bound.items()})
-        return result if result_class is None else result_class(*result)
+        return definition(**{original.get(key, key): value for key, value in bound.items()})
 
     function.__name__ = function.__qualname__ = function_name
     function.__doc__ = definition.__doc__

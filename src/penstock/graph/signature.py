@@ -7,6 +7,8 @@
 """
 from __future__ import annotations
 
+import functools
+from collections import namedtuple
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -116,7 +118,7 @@ class Signature:
         return length
 
     def unflatten_outputs(self, op: Operation) -> Any:
-        """What calling the op returns: a list of outputs, in which a list output is a list; a sole list output is that list."""
+        """What calling the op returns: a named tuple of outputs, in which a list output is a list; a sole list output is that list."""
         outputs: list[Any] = []
         flat, start = op.outputs, 0
         for arg in self.outputs:
@@ -127,7 +129,12 @@ class Signature:
             length = arg.length(op.attrs)
             outputs.append(flat[start:start + length])
             start += length
-        return outputs[0] if len(outputs) == 1 else outputs
+        return outputs[0] if len(outputs) == 1 else self.result_type(*outputs)
+
+    @functools.cached_property
+    def result_type(self) -> Any:
+        """The named tuple of the outputs, as TensorFlow has it: named after the op type, with a field per output."""
+        return namedtuple(self.type if self.type.isidentifier() else "Outputs", [arg.name for arg in self.outputs], rename=True)
 
     # --- attributes --------------------------------------------------------------------------------------------------
 

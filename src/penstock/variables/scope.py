@@ -26,6 +26,8 @@ _DEFAULTS = ("initializer", "regularizer", "caching_device", "partitioner", "cus
 class VariableScope:
     """``tf.VariableScope``: a name prefix, a reuse mode, and defaults for the variables made in it."""
 
+    _block: Any = None  # the block that it was opened by, until that is left
+
     def __init__(self, reuse: Any, name: str = "", initializer: Any = None, regularizer: Any = None, caching_device: Any = None,
                  partitioner: Any = None, custom_getter: Any = None, name_scope: str = "", dtype: Any = dtypes.float32,
                  use_resource: bool | None = None, constraint: Any = None) -> None:
@@ -248,7 +250,9 @@ class variable_scope:
             given = self._name_or_scope
             entered = self._enter_name_scope(stack)
             name = _state().unique(self._default_name) if given is None else given  # type: ignore[arg-type]
-            scope = stack.enter_context(_pure_variable_scope(name, self._reuse, entered, **self._settings))
+            block = _pure_variable_scope(name, self._reuse, entered, **self._settings)
+            scope = stack.enter_context(block)
+            scope._block = block  # so a block that is entered by hand, and never left, lasts
             self._exit = stack.pop_all()
         return scope
 
@@ -286,6 +290,7 @@ def _pure_variable_scope(name_or_scope: Any, reuse: Any = None, old_name_scope: 
     try:
         yield scope
     finally:
+        scope._block = None
         state.close_inner(name)
         if isinstance(name_or_scope, VariableScope):
             state.opened = opened

@@ -1,7 +1,6 @@
 """Order: the largest elements, sorting, searching in sorted rows."""
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,6 @@ from penstock.ops.array.scatter_nd import ScatterNd
 from penstock.ops.array.sequences import range as range_
 from penstock.ops.array.shape_ops import INDEX_32, as_array, expand_dims, known_elements, reshape, shape, size
 from penstock.ops.common import REAL, shape_text
-
-TopKResult = namedtuple("TopKV2", ["values", "indices"])
-
 
 # --- the largest -----------------------------------------------------------------------------------------------------
 
@@ -121,9 +117,9 @@ class TopK:
         return _top_gradient(op.inputs[0], op.outputs[1], dy)
 
 
-def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) -> TopKResult:
+def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) -> Any:
     """``tf.nn.top_k``: (values, indices) of the ``k`` largest elements along the last axis."""
-    return TopKResult(*TopKV2(input, k, sorted=sorted, name=name))
+    return TopKV2(input, k, sorted=sorted, name=name)
 
 
 @op("NthElement", "input: T, n: int32 -> values: T", reverse=False, T=REAL)

@@ -1,7 +1,6 @@
 """Sets of values: unique elements, differences, edit distances."""
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -136,19 +135,16 @@ class UniqueWithCountsV2:
     gradient = None
 
 
-UniqueResult = namedtuple("Unique", ["y", "idx"])
-UniqueWithCountsResult = namedtuple("UniqueWithCounts", ["y", "idx", "count"])
-ListDiffResult = namedtuple("ListDiff", ["out", "idx"])
 
 
-def unique(x: Any, out_idx: Any = dt.int32, name: str | None = None) -> UniqueResult:
+def unique(x: Any, out_idx: Any = dt.int32, name: str | None = None) -> Any:
     """``tf.unique``: (y, idx), the distinct elements in the order they appear, and which of them each element is."""
-    return UniqueResult(*Unique(x, out_idx=out_idx, name=name))
+    return Unique(x, out_idx=out_idx, name=name)
 
 
-def unique_with_counts(x: Any, out_idx: Any = dt.int32, name: str | None = None) -> UniqueWithCountsResult:
+def unique_with_counts(x: Any, out_idx: Any = dt.int32, name: str | None = None) -> Any:
     """``tf.unique_with_counts``: (y, idx, count)."""
-    return UniqueWithCountsResult(*UniqueWithCounts(x, out_idx=out_idx, name=name))
+    return UniqueWithCounts(x, out_idx=out_idx, name=name)
 
 
 @op("ListDiff", "x: T, y: T -> out: T, idx: out_idx", T=TYPE, out_idx=INDEX_32)
@@ -173,12 +169,12 @@ class ListDiff:
     gradient = None
 
 
-def setdiff1d(x: Any, y: Any, index_dtype: Any = dt.int32, name: str | None = None) -> ListDiffResult:
+def setdiff1d(x: Any, y: Any, index_dtype: Any = dt.int32, name: str | None = None) -> Any:
     """``tf.setdiff1d``: (out, idx), the elements of ``x`` that are not in ``y``."""
-    return ListDiffResult(*ListDiff(x, y, out_idx=index_dtype, name=name))
+    return ListDiff(x, y, out_idx=index_dtype, name=name)
 
 
-def listdiff(x: Any, y: Any, out_idx: Any = None, name: str | None = None) -> ListDiffResult:
+def listdiff(x: Any, y: Any, out_idx: Any = None, name: str | None = None) -> Any:
     """``tf.listdiff``, the old name of ``setdiff1d``."""
     return setdiff1d(x, y, out_idx or dt.int32, name)
 

@@ -1,7 +1,6 @@
 """The best boxes of all classes, for a batch of images: ``tf.image.combined_non_max_suppression``."""
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,6 @@ from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.static import constant_value
 from penstock.ops.image.image_boxes import suppress
-
-Combined = namedtuple("CombinedNonMaxSuppression", ["nmsed_boxes", "nmsed_scores", "nmsed_classes", "valid_detections"])
 
 
 @op("CombinedNonMaxSuppression", "boxes: float32, scores: float32, max_output_size_per_class: int32, max_total_size: int32, iou_threshold: float32, "
@@ -67,5 +64,5 @@ def combined_non_max_suppression(boxes: Any, scores: Any, max_output_size_per_cl
     """``tf.image.combined_non_max_suppression``: boxes, scores and classes of the best detections of each image, and how many there are."""
     with name_scope(name, "combined_non_max_suppression"):
         iou, score = to_tensor(iou_threshold, dt.float32, "iou_threshold"), to_tensor(score_threshold, dt.float32, "score_threshold")
-        return Combined(*CombinedNonMaxSuppression(boxes, scores, max_output_size_per_class, max_total_size, iou, score,
-                                                   pad_per_class=pad_per_class, clip_boxes=clip_boxes))
+        return CombinedNonMaxSuppression(boxes, scores, max_output_size_per_class, max_total_size, iou, score, pad_per_class=pad_per_class,
+                                         clip_boxes=clip_boxes)

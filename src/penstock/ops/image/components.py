@@ -1,7 +1,6 @@
 """Operations of ``tf.contrib.image``'s library: parts of images that hang together, and pairs of rows and columns."""
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -85,9 +84,8 @@ def connected_components(images: Any) -> Tensor:
         raise TypeError(f"images should have rank 2 (HW) or 3 (NHW). Static shape is {image.shape}")
 
 
-Pairs = namedtuple("BipartiteMatch", ["row_to_col_match_indices", "col_to_row_match_indices"])
 
 
 def bipartite_match(distance_mat: Any, num_valid_rows: Any, top_k: int = -1, name: str = "bipartite_match") -> Any:
     """``tf.contrib.image.bipartite_match``: (the column of each row, the row of each column) of pairs, the nearest first; -1: none."""
-    return Pairs(*BipartiteMatch(to_tensor(distance_mat, dt.float32), to_tensor(num_valid_rows, dt.float32), top_k=top_k, name=name))
+    return BipartiteMatch(to_tensor(distance_mat, dt.float32), to_tensor(num_valid_rows, dt.float32), top_k=top_k, name=name)

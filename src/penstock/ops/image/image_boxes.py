@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -129,15 +128,12 @@ def non_max_suppression(boxes: Any, scores: Any, max_output_size: Any, iou_thres
         return NonMaxSuppressionV3(boxes, scores, max_output_size, iou, score)
 
 
-Padded = namedtuple("NonMaxSuppressionV4", ["selected_indices", "valid_outputs"])
-
-
 def non_max_suppression_padded(boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any = 0.5, score_threshold: Any = float("-inf"),
                                pad_to_max_output_size: bool = False, name: str | None = None) -> Any:
     """``tf.image.non_max_suppression_padded``: as ``non_max_suppression``, with a fixed length and the number of boxes."""
     with name_scope(name, "non_max_suppression_padded", [boxes, scores]):
         iou, score = to_tensor(iou_threshold, dt.float32, "iou_threshold"), to_tensor(score_threshold, dt.float32, "score_threshold")
-        return Padded(*NonMaxSuppressionV4(boxes, scores, max_output_size, iou, score, pad_to_max_output_size=pad_to_max_output_size))
+        return NonMaxSuppressionV4(boxes, scores, max_output_size, iou, score, pad_to_max_output_size=pad_to_max_output_size)
 
 
 # --- random crops ----------------------------------------------------------------------------------------------------
@@ -221,9 +217,6 @@ class SampleDistortedBoundingBoxV2:
                        (seed, seed2, aspect_ratio_range, area_range, max_attempts, use_image_if_no_bounding_boxes))
 
 
-Sample = namedtuple("SampleDistortedBoundingBoxV2", ["begin", "size", "bboxes"])
-
-
 def sample_distorted_bounding_box(image_size: Any, bounding_boxes: Any, seed: int | None = None, seed2: int | None = None,
                                   min_object_covered: Any = 0.1, aspect_ratio_range: Any = None, area_range: Any = None,
                                   max_attempts: int | None = None, use_image_if_no_bounding_boxes: bool | None = None,
@@ -231,9 +224,9 @@ def sample_distorted_bounding_box(image_size: Any, bounding_boxes: Any, seed: in
     """``tf.image.sample_distorted_bounding_box``: (begin, size, bboxes) of a random crop; the first two are made for ``tf.slice``."""
     with name_scope(name, "sample_distorted_bounding_box"):
         # TensorFlow gives this op the two seeds as they are: a graph seed does not matter here.
-        return Sample(*SampleDistortedBoundingBoxV2(
+        return SampleDistortedBoundingBoxV2(
             image_size, bounding_boxes, min_object_covered, seed=seed, seed2=seed2, aspect_ratio_range=aspect_ratio_range, area_range=area_range,
-            max_attempts=max_attempts, use_image_if_no_bounding_boxes=use_image_if_no_bounding_boxes))
+            max_attempts=max_attempts, use_image_if_no_bounding_boxes=use_image_if_no_bounding_boxes)
 
 
 # --- drawing and glimpses --------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ eigenvalues differ from each other, and follow M. Giles, "An extended collection
 """
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,6 @@ from penstock.ops.linalg.linalg import LAPACK_TYPES, MatrixTriangularSolve, adjo
 from penstock.ops.linalg.matmul import adjoint_view, matmul
 from penstock.ops.linalg.matrix_shape import check_square, extents_of, square_shape
 from penstock.ops.math.complex import real
-
-QrResult = namedtuple("Qr", ["q", "r"])
-LuResult = namedtuple("Lu", ["lu", "p"])
 
 
 @op("Qr", "input: T -> q: T, r: T", full_matrices=False, T=LAPACK_TYPES)
@@ -196,7 +192,7 @@ def _factors_with_order(matrix: np.ndarray) -> np.ndarray:
 
 def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Any:
     """``tf.qr``: (q, r) with input = q @ r."""
-    return QrResult(*Qr(input, full_matrices=full_matrices, name=name))
+    return Qr(input, full_matrices=full_matrices, name=name)
 
 
 def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
@@ -220,4 +216,4 @@ def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
 
 def lu(input: Any, output_idx_type: Any = dt.int32, name: str | None = None) -> Any:
     """``tf.linalg.lu``: (lu, p), the factors in one matrix and the permutation of the rows."""
-    return LuResult(*Lu(input, output_idx_type=output_idx_type, name=name))
+    return Lu(input, output_idx_type=output_idx_type, name=name)

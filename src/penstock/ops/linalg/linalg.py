@@ -1,7 +1,6 @@
 """Inverses, determinants, Cholesky factors and linear systems, for single matrices and batches. LAPACK does the work."""
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +26,6 @@ from penstock.ops.math.reduce import reduce_sum
 
 LAPACK_TYPES = INEXACT - {dt.bfloat16}
 
-LogMatrixDeterminantResult = namedtuple("LogMatrixDeterminant", ["sign", "log_abs_determinant"])
 
 
 def in_lapack(function: Callable[..., Any], *arrays: np.ndarray, error: str) -> Any:
@@ -229,7 +227,7 @@ def matrix_determinant(input: Any, name: str | None = None) -> Tensor:
 
 def log_matrix_determinant(input: Any, name: str | None = None) -> Any:
     """``tf.linalg.slogdet``: (sign, log_abs_determinant)."""
-    return LogMatrixDeterminantResult(*LogMatrixDeterminant(input, name=name))
+    return LogMatrixDeterminant(input, name=name)
 
 
 def logdet(matrix: Any, name: str | None = None) -> Tensor:

@@ -6,7 +6,6 @@ words becomes classes at once, which gives the same classes because no draw depe
 from __future__ import annotations
 
 import threading
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ from penstock.ops.text.files import file_error, path_of
 
 _WORDS_PER_SAMPLE = 2048  # what a run reserves of its stream, for the draws that are rejected
 _SIGNATURE = "true_classes: int64 -> sampled_candidates: int64, true_expected_count: float, sampled_expected_count: float"
-_FIELDS = ["sampled_candidates", "true_expected_count", "sampled_expected_count"]
 
 
 class Uniform:
@@ -323,13 +321,11 @@ class ComputeAccidentalHits:
 
 
 def _public(definition: Any) -> Any:
-    result_type = namedtuple(definition.type, _FIELDS)
-
     def sampler(true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: Any = None,
                 name: str | None = None) -> Any:
         seed1, seed2 = get_seed(seed)
-        return result_type(*definition(true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique,
-                                       range_max=range_max, seed=seed1, seed2=seed2, name=name))
+        return definition(true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique, range_max=range_max, seed=seed1, seed2=seed2,
+                          name=name)
     sampler.__doc__ = definition.__doc__
     return sampler
 
@@ -338,9 +334,6 @@ uniform_candidate_sampler = _public(UniformCandidateSampler)
 log_uniform_candidate_sampler = _public(LogUniformCandidateSampler)
 learned_unigram_candidate_sampler = _public(LearnedUnigramCandidateSampler)
 
-_FixedResult = namedtuple("FixedUnigramCandidateSampler", _FIELDS)
-_AllResult = namedtuple("AllCandidateSampler", _FIELDS)
-_Hits = namedtuple("ComputeAccidentalHits", ["indices", "ids", "weights"])
 
 
 def fixed_unigram_candidate_sampler(true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int,
@@ -348,22 +341,21 @@ def fixed_unigram_candidate_sampler(true_classes: Any, num_true: int, num_sample
                                     shard: int = 0, unigrams: Any = (), seed: Any = None, name: str | None = None) -> Any:
     """``tf.nn.fixed_unigram_candidate_sampler``: classes drawn in proportion to weights from a file or a list."""
     seed1, seed2 = get_seed(seed)
-    return _FixedResult(*FixedUnigramCandidateSampler(
+    return FixedUnigramCandidateSampler(
         true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique, range_max=range_max, vocab_file=vocab_file,
         distortion=distortion, num_reserved_ids=num_reserved_ids, num_shards=num_shards, shard=shard, unigrams=unigrams, seed=seed1,
-        seed2=seed2, name=name))
+        seed2=seed2, name=name)
 
 
 def all_candidate_sampler(true_classes: Any, num_true: int, num_sampled: int, unique: bool, seed: Any = None,
                           name: str | None = None) -> Any:
     """``tf.nn.all_candidate_sampler``: every class, for tests."""
     seed1, seed2 = get_seed(seed)
-    return _AllResult(*AllCandidateSampler(true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique, seed=seed1,
-                                           seed2=seed2, name=name))
+    return AllCandidateSampler(true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique, seed=seed1, seed2=seed2, name=name)
 
 
 def compute_accidental_hits(true_classes: Any, sampled_candidates: Any, num_true: int, seed: Any = None,
                             name: str | None = None) -> Any:
     """``tf.nn.compute_accidental_hits``: (indices, ids, weights) of the samples that are true classes."""
     seed1, seed2 = get_seed(seed)
-    return _Hits(*ComputeAccidentalHits(true_classes, sampled_candidates, num_true=num_true, seed=seed1, seed2=seed2, name=name))
+    return ComputeAccidentalHits(true_classes, sampled_candidates, num_true=num_true, seed=seed1, seed2=seed2, name=name)

@@ -6,7 +6,6 @@ each window and, at its end, the extent.
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,8 +27,6 @@ _ATTRS = dict(pooling_ratio=Attr("list(float)", minimum=4), pseudo_random=False,
               seed=0, seed2=0, **_TYPES)
 _SIGNATURE = "value: T -> output: T, row_pooling_sequence: int64, col_pooling_sequence: int64"
 
-FractionalMaxPoolResult = namedtuple("FractionalMaxPool", ["output", "row_pooling_sequence", "col_pooling_sequence"])
-FractionalAvgPoolResult = namedtuple("FractionalAvgPool", ["output", "row_pooling_sequence", "col_pooling_sequence"])
 
 
 # --- the windows -----------------------------------------------------------------------------------------------------
@@ -237,15 +234,13 @@ def fractional_max_pool(value, pooling_ratio, pseudo_random=False, overlapping=F
                         seed2=0,
                         name=None):
     """``tf.nn.fractional_max_pool``: (output, row_pooling_sequence, col_pooling_sequence)."""
-    return FractionalMaxPoolResult(*FractionalMaxPool(
-        value, pooling_ratio=pooling_ratio, pseudo_random=pseudo_random, overlapping=overlapping,
-        deterministic=deterministic, seed=seed, seed2=seed2, name=name))
+    return FractionalMaxPool(value, pooling_ratio=pooling_ratio, pseudo_random=pseudo_random, overlapping=overlapping,
+                             deterministic=deterministic, seed=seed, seed2=seed2, name=name)
 
 
 def fractional_avg_pool(value, pooling_ratio, pseudo_random=False, overlapping=False, deterministic=False, seed=0,
                         seed2=0,
                         name=None):
     """``tf.nn.fractional_avg_pool``: (output, row_pooling_sequence, col_pooling_sequence)."""
-    return FractionalAvgPoolResult(*FractionalAvgPool(
-        value, pooling_ratio=pooling_ratio, pseudo_random=pseudo_random, overlapping=overlapping,
-        deterministic=deterministic, seed=seed, seed2=seed2, name=name))
+    return FractionalAvgPool(value, pooling_ratio=pooling_ratio, pseudo_random=pseudo_random, overlapping=overlapping,
+                             deterministic=deterministic, seed=seed, seed2=seed2, name=name)

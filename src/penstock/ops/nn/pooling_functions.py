@@ -1,8 +1,6 @@
 """The public pooling functions."""
 from __future__ import annotations
 
-from collections import namedtuple
-
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.node import Tensor
@@ -11,8 +9,6 @@ from penstock.ops.array.shape_ops import expand_dims, one_name, squeeze
 from penstock.ops.nn.convolution import per_axis
 from penstock.ops.nn.pooling import AvgPool, AvgPool3D, MaxPool, MaxPool3D, MaxPoolV2
 from penstock.ops.nn.pooling_argmax import MaxPoolWithArgmax
-
-ArgmaxPool = namedtuple("MaxPoolWithArgmax", ["output", "argmax"])
 
 
 def max_pool(value, ksize, strides, padding, data_format="NHWC", name=None, input=None):
@@ -100,7 +96,6 @@ def max_pool_with_argmax(input, ksize, strides, padding, data_format="NHWC", Tar
     if data_format != "NHWC":
         raise ValueError("Data formats other than 'NHWC' are not yet supported")
     Targmax = one_name("Targmax", Targmax, "output_dtype", output_dtype)
-    outputs = MaxPoolWithArgmax(input, ksize=per_axis(ksize, 2, data_format, "ksize"), padding=padding,
-                                strides=per_axis(strides, 2, data_format, "strides"), Targmax=Targmax or dt.int64,
-                                include_batch_in_index=include_batch_in_index, name=name)
-    return ArgmaxPool(*outputs)
+    return MaxPoolWithArgmax(input, ksize=per_axis(ksize, 2, data_format, "ksize"), padding=padding,
+                             strides=per_axis(strides, 2, data_format, "strides"), Targmax=Targmax or dt.int64,
+                             include_batch_in_index=include_batch_in_index, name=name)

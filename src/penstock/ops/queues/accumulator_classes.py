@@ -1,7 +1,6 @@
 """``tf.ConditionalAccumulator`` and ``tf.SparseConditionalAccumulator`` as Python objects that add operations to the graph."""
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 from penstock.graph import dtypes as dt
@@ -11,8 +10,6 @@ from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import as_shape, unknown_shape
 from penstock.ops.array.cast import cast
 from penstock.ops.queues import accumulators as ops
-
-_Taken = namedtuple("SparseAccumulatorTakeGradient", ["indices", "values", "shape"])  # TensorFlow's name of the type
 
 
 def _int64(value: Any) -> Tensor:
@@ -117,7 +114,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
 
     def take_grad(self, num_required: Any, name: str | None = None) -> Any:
         """(indices, values, shape) of the mean (or sum) of the gradients, when at least ``num_required`` have come."""
-        return _Taken(*ops.SparseAccumulatorTakeGradient(self._accumulator_ref, num_required, dtype=self._dtype, name=name))
+        return ops.SparseAccumulatorTakeGradient(self._accumulator_ref, num_required, dtype=self._dtype, name=name)
 
     def take_indexed_slices_grad(self, num_required: Any, name: str | None = None) -> IndexedSlices:
         """The mean (or sum) of the gradients as IndexedSlices."""

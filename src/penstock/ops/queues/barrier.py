@@ -1,7 +1,6 @@
 """Barriers: operations and the Python class. The state is a ``penstock.state.barriers.Barrier``."""
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -108,7 +107,6 @@ class BarrierIncompleteSize:
         return np.int32(plain(handle).incomplete_size)
 
 
-_Taken = namedtuple("BarrierTakeMany", ["indices", "keys", "values"])  # TensorFlow's name of the type
 
 
 class Barrier:
@@ -144,10 +142,9 @@ class Barrier:
 
     def take_many(self, num_elements: Any, allow_small_batch: bool = False, timeout: int | None = None, name: str | None = None) -> Any:
         """(indices, keys, values) of complete elements, when there are ``num_elements``."""
-        indices, keys, values = BarrierTakeMany(
+        return BarrierTakeMany(
             self._barrier_ref, num_elements, component_types=self._types, allow_small_batch=allow_small_batch, timeout_ms=timeout,
             name=self._name_for("BarrierTakeMany", name))
-        return _Taken(indices, keys, values)
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
         """An operation that forbids new keys."""

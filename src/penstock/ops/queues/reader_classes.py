@@ -1,7 +1,6 @@
 """``tf.TextLineReader`` and its kin: readers as Python objects that add operations to the graph."""
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 from penstock.graph import dtypes
@@ -9,9 +8,6 @@ from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY, OpDef
 from penstock.ops.queues import readers as ops
 from penstock.platform.tf_record import TFRecordOptions
-
-_Read = namedtuple("ReaderReadV2", ["key", "value"])  # fetching them gives this type, under TensorFlow's name
-_ReadUpTo = namedtuple("ReaderReadUpToV2", ["keys", "values"])
 
 
 class ReaderBase:
@@ -41,11 +37,11 @@ class ReaderBase:
 
     def read(self, queue: Any, name: str | None = None) -> Any:
         """(key, value) of the next record; waits at ``queue`` (a queue or its handle) for the name of the next file when it needs one."""
-        return _Read(*self._op("ReaderRead")(self._reader_ref, self._queue(queue), name=name))
+        return self._op("ReaderRead")(self._reader_ref, self._queue(queue), name=name)
 
     def read_up_to(self, queue: Any, num_records: Any, name: str | None = None) -> Any:
         """(keys, values) of up to ``num_records`` records; fewer at the end of a file."""
-        return _ReadUpTo(*self._op("ReaderReadUpTo")(self._reader_ref, self._queue(queue), num_records, name=name))
+        return self._op("ReaderReadUpTo")(self._reader_ref, self._queue(queue), num_records, name=name)
 
     def num_records_produced(self, name: str | None = None) -> Tensor:
         """How many records the reader has produced."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 import base64
 import binascii
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -231,9 +232,12 @@ def _format(dtype: dt.DType, precision: int, scientific: bool, shortest: bool, w
         raise KernelError(ResourceExhaustedError, f"each text would have {max(width, precision)} characters: at most {_LONGEST} are possible")
     digits = f".{precision}" if precision > -1 else ""
     spec = f"%{fill}{width if width > -1 else ''}{digits}" + ("d" if dtype.is_integer else "e" if scientific else "g" if shortest else "f")
+    def number(value: Any) -> str:
+        return spec % value if fill != "0" or math.isfinite(value) else spec.replace("0", "", 1) % value  # C pads "nan" with blanks
+
     if dtype.is_complex:
-        return lambda value: f"({spec % value.real},{spec % value.imag})"
-    return lambda value: spec % value
+        return lambda value: f"({number(value.real)},{number(value.imag)})"
+    return number
 
 
 # --- hashes ----------------------------------------------------------------------------------------------------------
