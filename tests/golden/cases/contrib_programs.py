@@ -253,8 +253,9 @@ def events(tf, np):
         shapes = [util.make_tensor_proto(5, shape=[2, 2]), util.make_tensor_proto(["a", b"b"])]
         values = [util.constant_value(t) for t in (tf.constant([1, 2]), tf.shape(tf.zeros([2, 3])), tf.range(3), tf.placeholder(tf.int32),
                                                    tf.stack([1, 2]), tf.fill([2], 3))]
+        used = sorted(util.ops_used_by_graph_def(tf.get_default_graph().as_graph_def()))
         return _said(tf, (util.make_ndarray(proto), str(proto.dtype), [util.make_ndarray(p).tolist() for p in shapes],
-                          [None if v is None else v.tolist() for v in values], sorted(util.ops_used_by_graph_def(tf.get_default_graph().as_graph_def()))))
+                          [None if v is None else v.tolist() for v in values], used))
     yield "utilities", utilities
     yield "tensor proto wrong", lambda: tf.contrib.util.make_tensor_proto([1, 2, 3], shape=[2])
     yield "tensor proto of text", lambda: tf.contrib.util.make_tensor_proto("a", dtype=tf.float32)
@@ -283,7 +284,7 @@ def optimizers(tf, np):
         class Halving(opt.ExternalOptimizerInterface):
             def _minimize(self, initial_val, loss_grad_func, equality_funcs, equality_grad_funcs, inequality_funcs, inequality_grad_funcs,
                           packed_bounds, step_callback, optimizer_kwargs):
-                value, gradient = loss_grad_func(initial_val)
+                gradient = loss_grad_func(initial_val)[1]
                 step_callback(initial_val)
                 return initial_val - optimizer_kwargs["rate"] * gradient
         with tf.Graph().as_default():
