@@ -4,6 +4,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import os
+import pkgutil
 import re
 import runpy
 import subprocess
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from penstock.api import contrib
 from support.process import environment, python
 
 ROOT = Path(__file__).parent.parent
@@ -121,6 +123,30 @@ def test_the_files_that_documents_name():
              for name in re.findall(r"[`(](?:\.\./)?([\w/-]+\.(?:py|md|svg|yaml))(?=[`):])", path.read_text())
              if not name.startswith("reference/")}  # pages that tools/docs.py makes
     assert len(named) > 100 and not {each for each in named if not any(file.endswith("/" + each[1]) for file in files)}
+
+
+def test_what_is_missing_of_contrib_is_documented():
+    document = (ROOT / "docs" / "contrib.md").read_text()
+    namespaces = [importlib.import_module(module.name) for module in pkgutil.walk_packages(contrib.__path__, f"{contrib.__name__}.")]
+    missing = {name for module in (contrib, *namespaces) for name in getattr(module, "MISSING", ())}
+    told = re.sub(r"`(\w+)` and its kin", lambda found: " ".join(n for n in missing if n.startswith(found[1])), document)
+    assert len(missing) > 20 and not {name for name in missing if not re.search(rf"\b{name}\b", told)}
+
+
+def test_what_is_documented_as_missing_of_contrib_is_missing():
+    lines = (ROOT / "docs" / "contrib.md").read_text().splitlines()
+    rows = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in lines if " | " in line]
+    told = {f"{space}.{name}" for row in rows if len(row) > 2 for space in re.findall(r"`(\w+)`", row[0]) if space in contrib.ORIGINS
+            for name in re.findall(r"`([\w.]+)`", row[2])}
+    there = {path for path in told if _reachable(path)}
+    assert len(told) > 20 and not there - {"distribute.TPUStrategy"}  # which exists and says that there are no TPUs
+
+
+def _reachable(path: str) -> bool:
+    place: Any = contrib
+    for name in path.split("."):
+        place = getattr(place, name, None)
+    return place is not None
 
 
 def test_every_setting_is_documented():

@@ -15,10 +15,8 @@ PARTIAL = {
     "tf.sysconfig.get_lib": "there are no C++ libraries to compile against",
     "tf.sysconfig.get_compile_flags": "there are no C++ headers to compile against",
     "tf.sysconfig.get_link_flags": "there are no C++ libraries to compile against",
-    "tf.distribute.experimental.MultiWorkerMirroredStrategy": "one replica per worker; several workers train by estimators and monitored sessions, "
-                                                              "not by Keras's fit",
-    "tf.contrib.distribute.CollectiveAllReduceStrategy": "one replica per worker; several workers train by estimators and monitored sessions, "
-                                                         "not by Keras's fit",
+    "tf.distribute.experimental.MultiWorkerMirroredStrategy": "one replica per worker",
+    "tf.contrib.distribute.CollectiveAllReduceStrategy": "one replica per worker",
     "tf.contrib.cudnn_rnn": "computed by loops over products; no projections, no skip_input, and dropout draws numbers of its own",
     "tf.contrib.memory_stats": "tells of the process: CPUs have no allocator of their own",
     "tf.contrib.learn.Estimator.export": "session bundles are not written; export_savedmodel writes a SavedModel",

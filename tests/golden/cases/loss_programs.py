@@ -51,7 +51,7 @@ def losses(tf, np):
              ("cosine", lambda: L.cosine_distance(tf.constant(_data(np, 2, 3)), tf.constant(_data(np, 2, 3) * 2), axis=1, weights=[[1.0], [0.5]])),
              ("cosine without axis", lambda: L.cosine_distance(tf.zeros([2, 3]), tf.zeros([2, 3]))),
              ("cosine dim", lambda: L.cosine_distance(tf.constant(_data(np, 2, 3)), tf.constant(_data(np, 2, 3) + 1), dim=1)),
-             ("pairs", lambda: L.mean_pairwise_squared_error(tf.constant(_data(np, 3, 4)), tf.constant(_data(np, 3, 4) * 2), weights=[1.0, 0.0, 2.0])),
+             ("pairs", lambda: L.mean_pairwise_squared_error(_data(np, 3, 4), tf.constant(_data(np, 3, 4) * 2), weights=[1.0, 0.0, 2.0])),
              ("pairs of other shapes", lambda: L.mean_pairwise_squared_error(tf.zeros([3, 4]), tf.zeros([4, 3]))),
              ("weighted", lambda: L.compute_weighted_loss(tf.constant(_data(np, 2, 2, 3)), weights=[[[1.0]], [[2.0]]])),
              ("weighted integers", lambda: L.compute_weighted_loss(tf.constant([1, 2, 3]), weights=2)),
