@@ -7,7 +7,7 @@ from typing import Any
 from tensorboard.compat.proto.config_pb2 import RunOptions
 
 from penstock.debug.tfdbg.local_cli import Debugger
-from penstock.debug.tfdbg.sessions import RunFolders, Servers, WatchFunction, gated, names_of, threads_matching
+from penstock.debug.tfdbg.sessions import RunFolders, Servers, Watcher, WatchFunction, debug_urls, gated, names_of, threads_matching
 from penstock.debug.tfdbg.tracebacks import TracebackSender, run_key
 from penstock.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 
@@ -45,42 +45,38 @@ class LocalCLIDebugHook(SessionRunHook):
             self._debugger.after(run_values.run_metadata)
 
 
-class DumpingDebugHook(SessionRunHook):
+class WatchingHook(SessionRunHook):
+    """What the hooks share that ask no one: each run hands on what a watcher, made for the graph of the first one, adds to its options."""
+
+    def __init__(self, watcher_of: Callable[[Any], Watcher], thread_name_filter: str | None) -> None:
+        self._watcher_of, self._is_debugged = watcher_of, threads_matching(thread_name_filter)
+        self._watcher: Watcher | None = None
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
+        """Adds what is watched."""
+        if not self._is_debugged():
+            return None
+        if self._watcher is None:
+            self._watcher = self._watcher_of(run_context.session.graph)
+        options = RunOptions()
+        self._watcher.watch(options, run_context.original_args.fetches, run_context.original_args.feed_dict)
+        return SessionRunArgs(None, options=options)
+
+
+class DumpingDebugHook(WatchingHook):
     """``tf_debug.DumpingDebugHook(session_root)``: `DumpingDebugWrapperSession` for monitored sessions."""
 
     def __init__(self, session_root: str, watch_fn: WatchFunction | None = None, thread_name_filter: str | None = None,
                  log_usage: bool = True) -> None:
-        self._root, self._watch_fn, self._is_debugged = session_root, watch_fn, threads_matching(thread_name_filter)
-        self._folders: RunFolders | None = None
-
-    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Adds what is watched."""
-        if not self._is_debugged():
-            return None
-        if self._folders is None:
-            self._folders = RunFolders(self._root, run_context.session.graph, self._watch_fn)
-        options = RunOptions()
-        self._folders.watch(options, run_context.original_args.fetches, run_context.original_args.feed_dict)
-        return SessionRunArgs(None, options=options)
+        super().__init__(lambda graph: RunFolders(session_root, graph, watch_fn), thread_name_filter)
 
 
-class GrpcDebugHook(SessionRunHook):
+class GrpcDebugHook(WatchingHook):
     """``tf_debug.GrpcDebugHook("localhost:6064")``: `GrpcDebugWrapperSession` for monitored sessions."""
 
     def __init__(self, grpc_debug_server_addresses: Any, watch_fn: WatchFunction | None = None, thread_name_filter: str | None = None,
                  log_usage: bool = True) -> None:
-        self._addresses, self._watch_fn, self._is_debugged = grpc_debug_server_addresses, watch_fn, threads_matching(thread_name_filter)
-        self._servers: Servers | None = None
-
-    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Adds what is watched."""
-        if not self._is_debugged():
-            return None
-        if self._servers is None:
-            self._servers = Servers(self._addresses, run_context.session.graph, self._watch_fn)
-        options = RunOptions()
-        self._servers.watch(options, run_context.original_args.fetches, run_context.original_args.feed_dict)
-        return SessionRunArgs(None, options=options)
+        super().__init__(lambda graph: Servers(grpc_debug_server_addresses, graph, watch_fn), thread_name_filter)
 
 
 class TensorBoardDebugHook(GrpcDebugHook):
@@ -89,14 +85,14 @@ class TensorBoardDebugHook(GrpcDebugHook):
     def __init__(self, grpc_debug_server_addresses: Any, thread_name_filter: str | None = None, send_traceback_and_source_code: bool = True,
                  log_usage: bool = True) -> None:
         super().__init__(grpc_debug_server_addresses, gated, thread_name_filter)
-        self._sends_lines = send_traceback_and_source_code
+        self._urls = debug_urls(grpc_debug_server_addresses) if send_traceback_and_source_code else []
         self._lines: TracebackSender | None = None
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
         """Adds what is watched; the servers know the lines of the graph by then."""
         added = super().before_run(run_context)
-        if added is not None and self._sends_lines and self._servers is not None:
+        if added is not None and self._urls:
             graph, asked = run_context.session.graph, run_context.original_args
-            self._lines = self._lines or TracebackSender(self._servers.urls, graph)
+            self._lines = self._lines or TracebackSender(self._urls, graph)
             self._lines.send(run_key(*names_of(graph, asked.fetches, asked.feed_dict)))
         return added

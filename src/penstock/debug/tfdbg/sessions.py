@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Protocol
 
 from tensorboard.compat.proto.config_pb2 import RunMetadata, RunOptions
 from tensorboard.compat.proto.event_pb2 import Event
@@ -27,6 +27,13 @@ from penstock.train.monitored_session import StepContext
 
 WatchFunction = Callable[[Any, Any], Any]  # (fetches, feeds) -> WatchOptions, or (debug_urls, debug_ops, ...) of old
 _numbers = itertools.count(1)
+
+
+class Watcher(Protocol):
+    """Says where what a run computes goes."""
+
+    def watch(self, options: Any, fetches: Any, feed_dict: Any) -> None:
+        """Adds to the options of a run what is watched."""
 
 
 class DebugWrapperSession:
@@ -136,7 +143,18 @@ class LocalCLIDebugWrapperSession(DebugWrapperSession):
         return result
 
 
-class DumpingDebugWrapperSession(DebugWrapperSession):
+class NonInteractiveDebugWrapperSession(DebugWrapperSession):
+    """What the wrappers share that ask no one: ``watcher`` has each run hand on what is watched."""
+
+    watcher: Watcher
+
+    def run_watched(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
+        """Runs, watched."""
+        self.watcher.watch(options, fetches, feed_dict)
+        return self._sess.run(fetches, feed_dict, options, run_metadata)
+
+
+class DumpingDebugWrapperSession(NonInteractiveDebugWrapperSession):
     """``tf_debug.DumpingDebugWrapperSession(sess, session_root)``: each run writes its tensors into a folder ``run_...`` of its own.
 
     ``watch_fn(fetches, feeds)`` says what is watched, by a WatchOptions.
@@ -145,12 +163,7 @@ class DumpingDebugWrapperSession(DebugWrapperSession):
     def __init__(self, sess: Any, session_root: str, watch_fn: WatchFunction | None = None, thread_name_filter: str | None = None,
                  pass_through_operrors: bool | None = None, log_usage: bool = True) -> None:
         super().__init__(sess, thread_name_filter)
-        self._folders = RunFolders(session_root, sess.graph, watch_fn)
-
-    def run_watched(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
-        """Runs into a new folder."""
-        self._folders.watch(options, fetches, feed_dict)
-        return self._sess.run(fetches, feed_dict, options, run_metadata)
+        self.watcher = RunFolders(session_root, sess.graph, watch_fn)
 
 
 class RunFolders:
@@ -174,7 +187,7 @@ class RunFolders:
         add_watches(options, self._graph, self._watch_fn, fetches, feed_dict, f"file://{folder}")
 
 
-class GrpcDebugWrapperSession(DebugWrapperSession):
+class GrpcDebugWrapperSession(NonInteractiveDebugWrapperSession):
     """``tf_debug.GrpcDebugWrapperSession(sess, "localhost:6064")``: each run sends its tensors to debug servers.
 
     ``watch_fn(fetches, feeds)`` says what is watched, by a WatchOptions.
@@ -183,27 +196,26 @@ class GrpcDebugWrapperSession(DebugWrapperSession):
     def __init__(self, sess: Any, grpc_debug_server_addresses: Any, watch_fn: WatchFunction | None = None, thread_name_filter: str | None = None,
                  log_usage: bool = True) -> None:
         super().__init__(sess, thread_name_filter)
-        self._servers = Servers(grpc_debug_server_addresses, sess.graph, watch_fn)
-
-    def run_watched(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
-        """Runs, watched by the servers."""
-        self._servers.watch(options, fetches, feed_dict)
-        return self._sess.run(fetches, feed_dict, options, run_metadata)
+        self.watcher = Servers(grpc_debug_server_addresses, sess.graph, watch_fn)
 
 
 class Servers:
     """Debug servers by their addresses, and what they are shown of a graph."""
 
     def __init__(self, addresses: Any, graph: Any, watch_fn: WatchFunction | None) -> None:
-        given = [addresses] if isinstance(addresses, str) else addresses
-        if not isinstance(given, (list, tuple)) or not all(isinstance(each, str) for each in given):
-            raise TypeError(f"Expected type str or list in grpc_debug_server_addresses, received type {type(addresses)}")
-        self.urls = [each if each.startswith("grpc://") else f"grpc://{each}" for each in given]
-        self._graph, self._watch_fn = graph, checked_watch_fn(watch_fn)
+        self._urls, self._graph, self._watch_fn = debug_urls(addresses), graph, checked_watch_fn(watch_fn)
 
     def watch(self, options: Any, fetches: Any, feed_dict: Any) -> None:
         """Has a run send what is watched."""
-        add_watches(options, self._graph, self._watch_fn, fetches, feed_dict, self.urls)
+        add_watches(options, self._graph, self._watch_fn, fetches, feed_dict, self._urls)
+
+
+def debug_urls(addresses: Any) -> list[str]:
+    """The addresses of debug servers, one or several, with their scheme."""
+    given = [addresses] if isinstance(addresses, str) else addresses
+    if not isinstance(given, (list, tuple)) or not all(isinstance(each, str) for each in given):
+        raise TypeError(f"Expected type str or list in grpc_debug_server_addresses, received type {type(addresses)}")
+    return [each if each.startswith("grpc://") else f"grpc://{each}" for each in given]
 
 
 def gated(fetches: Any, feeds: Any) -> WatchOptions:
@@ -221,7 +233,7 @@ class TensorBoardDebugWrapperSession(GrpcDebugWrapperSession):
     def __init__(self, sess: Any, grpc_debug_server_addresses: Any, thread_name_filter: str | None = None,
                  send_traceback_and_source_code: bool = True, log_usage: bool = True) -> None:
         super().__init__(sess, grpc_debug_server_addresses, gated, thread_name_filter)
-        self._lines = TracebackSender(self._servers.urls if send_traceback_and_source_code else [], sess.graph)
+        self._lines = TracebackSender(debug_urls(grpc_debug_server_addresses) if send_traceback_and_source_code else [], sess.graph)
 
     def run_watched(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
         """Runs, watched by the servers, which know the lines of the graph by then."""
