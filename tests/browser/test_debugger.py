@@ -5,7 +5,7 @@ import textwrap
 
 import pytest
 
-from support.browser import served
+from support.browser import nameless, served
 
 PROGRAM = """
     import numpy as np
@@ -152,6 +152,4 @@ def test_on_a_phone(address, page):
     page.locator("#finish").click()
     status(page, "The run has ended")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    nameless = page.evaluate("""[...document.querySelectorAll('button, input, select')].filter(each =>
-        !(each.getAttribute('aria-label') || each.textContent.trim() || each.closest('label')?.textContent.trim())).map(each => each.outerHTML)""")
-    assert nameless == []
+    assert nameless(page) == []

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from support.browser import SLOW, open_page, screenshots, served
+from support.browser import SLOW, nameless, open_page, screenshots, served, told_to_readers
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -205,11 +205,8 @@ def test_everything_has_a_name(page, address):
     """No control without a name for screen readers, as the browser tells them of it; the values of sliders have their units."""
     open_board(page, address)
     page.locator("#graph .op").first.wait_for()
-    controls = {"button", "checkbox", "combobox", "dialog", "group", "image", "radio", "region", "slider", "spinbutton", "tab", "tabpanel"}
-    tree = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
-    told = [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in tree if not node["ignored"]]
-    assert [role for role, name in told if role in controls and not name.strip()] == []
-    assert [name for role, name in told if role == "slider"] == ["Training data", "Noise", "Batch size"]
+    assert nameless(page) == []
+    assert [name for role, name in told_to_readers(page) if role == "slider"] == ["Training data", "Noise", "Batch size"]
     assert page.get_by_role("slider", name="Training data").get_attribute("aria-valuetext") == "50%"
 
 
@@ -268,6 +265,7 @@ def test_a_cluster_goes_on_when_a_worker_is_killed(page, address):
     page.wait_for_function(f"Number(document.getElementById('count').textContent.replace(',', '')) > {count + 50}")
     page.get_by_label("How long worker 0 pauses after each step").fill("400")
     page.locator("#cluster-timeline .bar").first.wait_for(state="attached")
+    assert nameless(page) == []
     assert "variables → worker" in page.locator("#travels").inner_text()
     assert page.locator("#cluster-note").inner_text() == ""
     page.locator("[data-neuron='0.0']").click()

@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from support.browser import COMMAND, served
+from support.browser import COMMAND, nameless, served
 
 PROGRAM = """
     import json, os, time
@@ -74,6 +74,7 @@ def test_a_cluster_is_watched_and_recorded(page, address):
     page.locator("#timeline .bar").first.wait_for(state="attached")
     names = page.locator("#timeline text").all_text_contents()
     assert {"ps 0", "worker 0", "worker 1"} <= {name.strip() for name in names}
+    assert nameless(page) == []
     with page.expect_download() as download:
         page.get_by_role("button", name="Save as a Chrome trace").click()
     with open(download.value.path()) as file:

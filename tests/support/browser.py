@@ -20,6 +20,8 @@ SLOW = 300_000  # milliseconds: a page takes its time on a busy machine; what is
 # With Python's own answer to Ctrl-C: where the tests run in the background of a shell, it is ignored.
 COMMAND = [sys.executable, "-c", "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
                                  "from penstock.cli.main import main; sys.exit(main(sys.argv[1:]))"]
+_NAMED = {"button", "checkbox", "combobox", "dialog", "group", "image", "link", "radio", "region", "searchbox", "slider", "spinbutton",
+          "tab", "tabpanel", "textbox"}
 _EMPTY = 10_000  # bytes: the screenshot of an empty page is smaller
 
 
@@ -55,6 +57,17 @@ def open_page(browser, folder: Path, name: str, width: int = 1400, height: int =
     page.screenshot(path=str(picture))
     context.close()
     assert picture.stat().st_size > _EMPTY
+
+
+def told_to_readers(page) -> list[tuple[str, str]]:
+    """(role, name) of all that the browser tells screen readers of a page."""
+    tree = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
+    return [(node["role"]["value"], node.get("name", {}).get("value", "").strip()) for node in tree if not node["ignored"]]
+
+
+def nameless(page) -> list[str]:
+    """The roles of what should have a name for screen readers, and has none."""
+    return [role for role, name in told_to_readers(page) if role in _NAMED and not name]
 
 
 @contextmanager

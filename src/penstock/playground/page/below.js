@@ -21,7 +21,7 @@ export function startBelow(fail) {
   byId("operation").append(element("p", {class: "hint"}, "Choose an operation to see its type, shape, device, value and line of Python."));
 }
 
-export const openTab = () => TABS.find(name => !byId(name).hidden);
+const openTab = () => TABS.find(name => !byId(name).hidden);
 
 function open(name, focus = false) {
   for (const each of TABS) {
@@ -39,7 +39,6 @@ export function setBoard(number, text) {
   [board, shown, chosen] = [number, {}, null];
   drawProgram(text);
   byId("operation").replaceChildren(byId("operation").querySelector(".hint") ?? "");
-  byId("summary").textContent = "";
   show(openTab());
 }
 
