@@ -38,6 +38,9 @@ CASES = {
                        lambda: tf.sparse_tensor_dense_matmul(tf.SparseTensor([[0, 9]], [1.0], [2, 2]), np.ones((2, 2), np.float32))),
     "sparse product, adjoint": (INVALID, "m (9) from index[0,1] out of bounds (>=2)", lambda: tf.sparse_tensor_dense_matmul(
         tf.SparseTensor([[0, 9]], [1.0], [2, 2]), np.ones((2, 2), np.float32), adjoint_a=True)),
+    "lengths of a transform": (ValueError, "must have rank 1", lambda: tf.spectral.rfft(np.zeros(4, np.float32), [[2]])),
+    "number of lengths": (ValueError, "Dimension must be 1 but is 2", lambda: tf.spectral.rfft(np.zeros(4, np.float32), [2, 2])),
+    "negative length": (INVALID, "fft_length[0] must be >= 0, but got: -1", lambda: tf.spectral.rfft(np.zeros(4, np.float32), [-1])),
     "gather nothing": (INVALID, "Requested more than 0 entries, but params is empty.  Params shape: [0,3]",
                        lambda: tf.gather_nd(np.zeros((0, 3)), np.zeros((1, 2), np.int32))),
     "gather": (INVALID, "indices[0,1] = [7] does not index into param shape [3]", lambda: tf.gather_nd([0, 1, 2], [[[0], [7]]])),

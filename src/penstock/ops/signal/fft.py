@@ -121,9 +121,11 @@ class IFFT3D(_InverseTransform):
 
 def _transformed_shape(input: Tensor, fft_length: Tensor, count: int, halves: bool) -> Any:
     """The shape of ``input`` with ``fft_length`` for its last extents, the last of them halved for a spectrum of real numbers."""
+    given = fft_length.shape.with_rank(1).extents[0]
+    if given not in (None, count):
+        raise ValueError(f"Dimension must be {count} but is {given}")
     if input.shape.ndims is None:
         return TensorShape(None)
-    fft_length.shape.merge_with([count])
     lengths = constant_value_as_shape(fft_length).with_rank(count).as_list()
     if halves and lengths[-1] is not None:
         lengths[-1] = lengths[-1] // 2 + 1 if lengths[-1] else 0
@@ -133,6 +135,8 @@ def _transformed_shape(input: Tensor, fft_length: Tensor, count: int, halves: bo
 def _check_lengths(input: np.ndarray, lengths: list[int], count: int, halved: bool) -> None:
     for axis, length in zip(_axes(count), lengths):
         needed = length // 2 + 1 if halved and axis == -1 else length
+        if length < 0:
+            raise invalid_argument(f"fft_length[{axis + count}] must be >= 0, but got: {length}")
         if input.size and input.shape[axis] < needed:
             raise invalid_argument(f"Input dimension {input.ndim + axis} must have length of at least {needed} but got: {input.shape[axis]}")
 

@@ -37,6 +37,7 @@ def _of_real(definition: OpDef, count: int, name: str, dtype: Any, inverse: bool
             input_tensor = to_tensor(input_tensor, dtype)
             input_tensor.shape.with_rank_at_least(count)
             lengths = _lengths(input_tensor, count, inverse) if fft_length is None else to_tensor(fft_length, int32)
+            lengths.shape.assert_has_rank(1)
             return definition(_pad(input_tensor, count, lengths, inverse), lengths, name=scope)
 
     public = name
