@@ -75,7 +75,7 @@ class MasterSession:
         self.last_used = time.monotonic()
         timeout_ms = timeout_ms or self._config.operation_timeout_in_ms
         with deadline(timeout_ms) as patience:
-            plan = self._plan(names, self.last_used + patience, done)
+            plan = self._plan(names, self.last_used + patience, done, bool(probe))
         recorded = self._recorder.wanted > 0 and not (trace or partition_graphs or probe) and self._recorder.begin()
         order = RunOrder(secrets.randbits(53), timeout_ms, trace, partition_graphs, recorded)
         relay = None
@@ -191,14 +191,14 @@ class MasterSession:
 
     # --- plans -------------------------------------------------------------------------------------------------------
 
-    def _plan(self, names: tuple[Sequence[str], Sequence[str], Sequence[str]], end: float, done: frozenset[Any]) -> Plan:
+    def _plan(self, names: tuple[Sequence[str], Sequence[str], Sequence[str]], end: float, done: frozenset[Any], probed: bool) -> Plan:
         feeds, fetches, targets = (tuple(part) for part in names)
-        key = (feeds, fetches, targets, done)
+        key = (feeds, fetches, targets, done, probed)
         plan = self._plans.get(key)
         if plan is None:
             graph, program = self._placed_program(feeds, fetches, targets, done, end)
             try:
-                plan = self._register(split(program))
+                plan = self._register(split(program, every_edge=probed))
                 with self._lock:
                     self._check_open()
                     if self._graph is graph:

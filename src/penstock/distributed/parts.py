@@ -22,7 +22,7 @@ from penstock.graph.graph_def import extend_graph
 from penstock.ops.transfer import Arg
 from penstock.program import ir
 from penstock.program.ir import Node, Program
-from penstock.program.partition import Partition, cut
+from penstock.program.partition import Partition, cut, send_less
 
 
 @dataclass(slots=True)
@@ -48,9 +48,12 @@ class Part:
         return proto
 
 
-def split(program: Program) -> list[Part]:
-    """The parts of a placed program, one for each task that has nodes."""
+def split(program: Program, every_edge: bool = False) -> list[Part]:
+    """The parts of a placed program, one for each task that has nodes. ``every_edge``: also tensors travel that need not, as a debugger may look at
+    them, and change them."""
     program, frames = program.copy(), program.has_frames
+    if not (frames or every_edge):
+        send_less(program)
     cuts = _cut_loops(program) if frames else cut(program, task_of)
     parts = {each.device: Part(each.device, each.nodes, frames=frames) for each in cuts}
     for number, arg in enumerate(program.args):

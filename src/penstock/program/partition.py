@@ -1,7 +1,7 @@
 """Cuts a placed program into one program per device, or per task; every edge that is cut becomes a Send and a Recv.
 
 A master cuts by task; each task then cuts its own part by device. A tensor that several nodes of the other side use
-travels once. A control edge travels as an empty tensor.
+travels once. A control edge travels as an empty tensor. Between tasks, what need not travel does not (``send_less``).
 """
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from penstock.ops.constant import Const
 from penstock.ops.transfer import Recv, Send, Token
 from penstock.program.devices import host_kind
 from penstock.program.ir import Edge, Node, Program
+
+_SMALL = 1 << 10  # bytes of a constant that each task has for itself
 
 
 @dataclass(slots=True)
@@ -41,7 +43,52 @@ def partition(program: Program) -> PartitionedProgram:
     if len(devices) == 1:  # no edge is cut: its nodes stay as they are, and need no copies
         return PartitionedProgram([Partition(devices.pop(), list(program.nodes))], program.args, program.fetches)
     program = program.copy()
+    if not program.has_frames:
+        send_less(program)  # there are several only where a cluster is simulated
     return PartitionedProgram(cut(program), program.args, program.fetches)
+
+
+def _task_of(device: str) -> str:
+    return device.partition("/device:")[0]
+
+
+def send_less(program: Program) -> None:
+    """Rewires a program whose parts run on several tasks, so that less has to travel between them."""
+    _copy_constants(program)
+    _drop_last_waits(program)
+
+
+def _copy_constants(program: Program) -> None:
+    """Small constants that other tasks need (learning rates, mostly) are constants there, too: otherwise they would be sent in each step."""
+    copies: dict[tuple[Node, str], Node] = {}
+    nodes: list[Node] = []
+    for node in program.nodes:
+        inputs = []
+        for producer, index in node.inputs:
+            if _is_small_constant(producer) and _task_of(producer.device) != _task_of(node.device) and device_type(node.device) == host_kind().name:
+                place = producer, _task_of(node.device)
+                if place not in copies:
+                    copies[place] = twin = producer.copy()
+                    twin.name, twin.device = f"{producer.name}/_copy{len(copies) - 1}", node.device
+                    nodes.append(twin)
+                producer = copies[place]
+            inputs.append((producer, index))
+        node.inputs = inputs
+        nodes.append(node)
+    program.nodes = nodes
+
+
+def _is_small_constant(node: Node) -> bool:
+    value = node.attrs["value"] if node.definition is Const and not node.control else None
+    return value is not None and value.dtype != object and value.nbytes <= _SMALL
+
+
+def _drop_last_waits(program: Program) -> None:
+    """An operation that does nothing, and that none waits for, need not wait for other tasks: the step ends when all parts have ended."""
+    awaited = {other for node in program.nodes for other in node.control}
+    for node in program.nodes:
+        if node not in awaited and not (node.inputs or node.output_dtypes or node.definition.stateful):
+            node.control = [other for other in node.control if _task_of(other.device) == _task_of(node.device)]
 
 
 def cut(program: Program, side: Callable[[str], str] = str) -> list[Partition]:

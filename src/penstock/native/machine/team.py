@@ -9,8 +9,6 @@ import atexit
 import ctypes
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from penstock.native.machine import driver, stacks, target
 
@@ -24,14 +22,19 @@ class _Caller(threading.local):
 caller = _Caller()
 
 
-@contextmanager
-def native_alone(alone: bool) -> Iterator[None]:
+class native_alone:
     """While the block lasts, native calls of this thread get no help of others, whatever their size: for short work beside busy processes."""
-    before, caller.alone = caller.alone, alone
-    try:
-        yield
-    finally:
-        caller.alone = before
+
+    __slots__ = ("_alone", "_before")
+
+    def __init__(self, alone: bool) -> None:
+        self._alone = alone
+
+    def __enter__(self) -> None:
+        self._before, caller.alone = caller.alone, self._alone
+
+    def __exit__(self, *error: object) -> None:
+        caller.alone = self._before
 
 
 _linked: dict[str, target.Library] = {}
