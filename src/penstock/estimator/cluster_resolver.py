@@ -87,7 +87,7 @@ def _tf_config() -> dict[str, Any]:
     return dict(json.loads(os.environ.get("TF_CONFIG") or "{}"))
 
 
-def _merged(job: str, parts: list[Any]) -> Any:
+def _merge_job(job: str, parts: list[Any]) -> Any:
     """The tasks of a job that several resolvers name."""
     if all(isinstance(part, list) for part in parts):
         return [address for part in parts for address in part]
@@ -117,7 +117,7 @@ class UnionClusterResolver(ClusterResolver):
     def cluster_spec(self) -> ClusterSpec:
         """All tasks by job. Lists of tasks follow one another; of jobs whose tasks have numbers, each number may be given once."""
         clusters = [resolver.cluster_spec().as_dict() for resolver in self._resolvers]
-        return ClusterSpec({job: _merged(job, [cluster[job] for cluster in clusters if job in cluster])
+        return ClusterSpec({job: _merge_job(job, [cluster[job] for cluster in clusters if job in cluster])
                             for job in dict.fromkeys(job for cluster in clusters for job in cluster)})
 
     def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:

@@ -29,15 +29,15 @@ class MixedPrecisionLossScaleOptimizer(OptimizerWrapper):
     def compute_gradients(self, loss: Any, var_list: Any = None, gate_gradients: int = Optimizer.GATE_OP, aggregation_method: Any = None,
                           colocate_gradients_with_ops: bool = False, grad_loss: Any = None) -> list[tuple[Any, Any]]:
         """The gradients of the loss itself, computed by way of the scaled one."""
-        pairs = self._opt.compute_gradients(self._scaled(loss), var_list=var_list, gate_gradients=gate_gradients,
+        pairs = self._opt.compute_gradients(self._scale_loss(loss), var_list=var_list, gate_gradients=gate_gradients,
                                             aggregation_method=aggregation_method, colocate_gradients_with_ops=colocate_gradients_with_ops,
                                             grad_loss=grad_loss)
         inverse = reciprocal(self._loss_scale())
         return [(_times(grad, inverse), variable) for grad, variable in pairs]
 
-    def _scaled(self, loss: Any) -> Any:
+    def _scale_loss(self, loss: Any) -> Any:
         if callable(loss):
-            return lambda: self._scaled(loss())
+            return lambda: self._scale_loss(loss())
         return loss * cast(self._loss_scale(), loss.dtype.base_dtype)
 
     def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any = None, name: str | None = None) -> Any:

@@ -75,8 +75,8 @@ class _Orthogonal(_Convolutional):
         kernel: _Kernel = {(0,) * self.rank: tf.eye(outputs, dtype=self.dtype)}
         for turn in range(extent - 1):
             factor = self._pair(outputs)
-            kernel = _convolved(kernel, factor) if turn else factor
-        return _stacked({at: tf.matmul(channels, matrix) for at, matrix in kernel.items()}, extent, self.rank)
+            kernel = _convolve(kernel, factor) if turn else factor
+        return _stack_positions({at: tf.matmul(channels, matrix) for at, matrix in kernel.items()}, extent, self.rank)
 
     def _draw(self, size: int) -> Any:
         matrix = self._orthogonal_matrix(size, self.dtype)
@@ -124,7 +124,7 @@ class convolutional_orthogonal_3d(_Orthogonal):
     rank, words, first = 3, "five", 1
 
 
-def _convolved(one: _Kernel, other: _Kernel) -> _Kernel:
+def _convolve(one: _Kernel, other: _Kernel) -> _Kernel:
     kernel: _Kernel = {}
     for (at, matrix), (step, factor) in itertools.product(one.items(), other.items()):
         position = tuple(map(sum, zip(at, step)))
@@ -133,7 +133,7 @@ def _convolved(one: _Kernel, other: _Kernel) -> _Kernel:
     return kernel
 
 
-def _stacked(kernel: _Kernel, extent: int, rank: int, at: tuple[int, ...] = ()) -> Any:
+def _stack_positions(kernel: _Kernel, extent: int, rank: int, at: tuple[int, ...] = ()) -> Any:
     if len(at) == rank:
         return kernel[at]
-    return tf.stack([_stacked(kernel, extent, rank, (*at, position)) for position in range(extent)])
+    return tf.stack([_stack_positions(kernel, extent, rank, (*at, position)) for position in range(extent)])
