@@ -93,3 +93,27 @@ def test_python_values_of_an_optimizer_may_change():
                 optimizer.apply_gradients([(tf.constant([1.0]), variable)])
             results.append(float(variable.numpy()[0]))
         assert results[1] > results[0] + 0.1
+
+
+def test_metrics_whose_update_returns_nothing():
+    class Largest(keras.metrics.Metric):
+        def __init__(self):
+            super().__init__(name="largest")
+            self.value = self.add_weight("value", initializer="zeros")
+
+        def update_state(self, y_true, y_pred, sample_weight=None):
+            self.value.assign(tf.maximum(self.value, tf.reduce_max(y_pred)))
+
+        def result(self):
+            return self.value
+
+    with imperative():
+        assert keras.metrics.AUC()([0, 1, 1], [0.1, 0.8, 0.3]).numpy() == pytest.approx(1.0)
+        assert Largest()([0.0, 0.0], [0.5, 2.0]).numpy() == 2.0
+
+
+def test_load_sets_a_variable_at_once():
+    with imperative():
+        v = tf.Variable([1.0, 2.0])
+        v.load([3.0, 4.0])
+        assert v.numpy().tolist() == [3.0, 4.0]

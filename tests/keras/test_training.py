@@ -199,8 +199,29 @@ def test_data_that_does_not_fit_is_refused():
         model.fit(X, Y[:3], verbose=0)
     with pytest.raises(RuntimeError, match="must compile"):
         keras.Sequential([keras.layers.Dense(1, input_shape=(2,))]).fit(X, Y)
-    with pytest.raises(ValueError, match=r"Error when checking target: expected line to have shape \(1,\) but got array with shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"target array with shape \(6, 3\) was passed for an output of shape \(None, 1\)"):
         model.fit(X, np.zeros((6, 3)), verbose=0)
+    model.compile("sgd", "categorical_crossentropy")
+    with pytest.raises(ValueError, match="same number of samples"):
+        model.fit(X, Y[:3], verbose=0)
+    with pytest.raises(ValueError, match="expects targets to be binary matrices"):
+        model.fit(X, Y, verbose=0)
+    with pytest.raises(ValueError, match="specify the number of steps via the `steps_per_epoch` argument"):
+        model.fit(iter([(X, Y)]))
+    with pytest.raises(ValueError, match="not supported when data is a generator"):
+        model.fit(iter([(X, Y)]), Y, steps_per_epoch=1)
+    stateful = keras.Sequential([keras.layers.GRU(2, stateful=True, batch_input_shape=(4, 1, 2)), keras.layers.Dense(1)])
+    stateful.compile("sgd", "mse")
+    with pytest.raises(ValueError, match="number of samples that can be divided by the batch size"):
+        stateful.fit(X[:, None], Y, batch_size=4, verbose=0)
+
+
+def test_generators_are_not_announced(capsys):
+    model = line_model()
+    history = model.fit(X, Y, verbose=2)
+    assert capsys.readouterr().out.startswith("Train on 6 samples\n") and history.params["verbose"] == 0
+    model.fit(iter([(X, Y)]), steps_per_epoch=1, verbose=2)
+    assert capsys.readouterr().out.startswith("1/1 - ")
 
 
 def test_large_batches_come_ahead_in_the_same_order(monkeypatch):

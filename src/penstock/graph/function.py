@@ -6,7 +6,7 @@ Names, collections and seeds are those of the outer graph, so that a body looks 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -55,6 +55,8 @@ class FuncGraph(Graph):
         self._names, self._collections, self._name_stack = outer._names, outer._collections, outer._name_stack
         self._container, self._functions = outer._container, outer._functions
         self._noted = outer._noted
+        self._operations_before = 0  # that TensorFlow's graph has beside those of this function, if they stand in place there
+        self._captured_before: Container[Tensor] = ()  # by a function that shares its captures with this one in TensorFlow
         self._gradient_overrides, self._kernel_labels = outer._gradient_overrides, outer._kernel_labels
         self._state.devices = [device for device in outer._state.devices]
 
@@ -66,6 +68,10 @@ class FuncGraph(Graph):
     @seed.setter
     def seed(self, seed: int | None) -> None:
         self.outer.seed = seed
+
+    def next_op_seed(self) -> int:
+        """The number of operations: of the function, or, if its operations stand in place in TensorFlow, of the graph that they stand in."""
+        return self._operations_before + self._counted_operations()
 
     @property
     def building_function(self) -> bool:
@@ -98,7 +104,10 @@ class FuncGraph(Graph):
         if not self.can_capture(tensor.op.graph):
             raise ValueError(f"{tensor} must be from the same graph as the function '{self.name}' or from a graph around it.")
         if isinstance(self.outer, FuncGraph):
+            outside = self.outer.next_op_seed()
             tensor = self.outer.capture(tensor)
+            if self._operations_before:
+                self._operations_before += self.outer.next_op_seed() - outside
         inner = self.captures.get(tensor)
         if inner is None:
             inner = self._new_capture(tensor)
@@ -126,6 +135,8 @@ class FuncGraph(Graph):
             spec = DeviceSpec.from_string(tensor.op.device)
             inner.op._set_device(DeviceSpec(device_type=spec.device_type, device_index=spec.device_index).to_string())
         self.captures[tensor] = inner
+        if tensor in self._captured_before:
+            self.imply(-1)
         return inner
 
     def outer_tensor(self, inner: Tensor) -> Tensor | None:
@@ -170,10 +181,16 @@ class FuncGraph(Graph):
         return f"<FuncGraph '{self.name}'>"
 
 
-def trace(name: str, function: Callable[..., Any], arguments: list[tuple[DType, TensorShape, str]] = ()) -> tuple[FuncGraph, Any]:  # type: ignore[assignment]
-    """Calls ``function`` with new inputs inside a new FuncGraph; returns the graph and what the function returned."""
+def trace(name: str, function: Callable[..., Any], arguments: Sequence[tuple[DType, TensorShape, str]] = (), operations_before: int = 0,
+          captured_before: Container[Tensor] = ()) -> tuple[FuncGraph, Any]:
+    """Calls ``function`` with new inputs inside a new FuncGraph; returns the graph and what the function returned.
+
+    If the operations stand in place in TensorFlow, ``operations_before`` is the number of those that its graph has before the arguments, and
+    ``captured_before`` what an earlier part of the same loop has captured.
+    """
     outer = default_graph()
     graph = FuncGraph(name, outer)
+    graph._operations_before, graph._captured_before = operations_before, captured_before
     with graph.as_default():
         inputs = [graph.add_input(dtype, shape, label) for dtype, shape, label in arguments]
         result = function(*inputs)

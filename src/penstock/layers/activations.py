@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.graph.graph import default_graph
 from penstock.layers import settings
 from penstock.layers.objects import deserialize_object, serialize_object
 from penstock.ops.array.cast import cast
@@ -37,6 +38,7 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
 
 def selu(x: Any) -> Any:
     """``tf.keras.activations.selu``: a scaled elu that keeps mean and variance."""
+    default_graph().imply(7)  # TensorFlow's is made of the elu
     return nn.selu(x)
 
 

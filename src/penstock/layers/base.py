@@ -45,7 +45,7 @@ class Layer(Tracking, Weights, Effects, Connected, Masking, Module):
     def __init__(self, trainable: bool = True, name: str | None = None, dtype: Any = None, dynamic: bool = False, **kwargs: Any) -> None:
         unknown = sorted(kwargs.keys() - _KEYWORDS)
         if unknown:
-            raise TypeError(f"Keyword argument not understood: {unknown[0]}")
+            raise TypeError("Keyword argument not understood:", unknown[0])
         for part in (Weights, Effects, Connected):
             part.__init__(self)
         self._layers: list[Any] = []

@@ -244,7 +244,10 @@ class Variable(metaclass=_VariableType):
         return self._as_graph_element().eval(session=session)
 
     def load(self, value: Any, session: Any = None) -> None:
-        """Sets the value in ``session`` or the default session, without adding to the graph."""
+        """Sets the value in ``session`` or the default session, without adding to the graph; in imperative style, at once."""
+        if default_graph().imperative:
+            self.assign(value)
+            return
         session = session or default_session()
         if session is None:
             raise ValueError("Either session argument should be provided or default session should be established")

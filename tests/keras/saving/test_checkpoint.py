@@ -88,6 +88,21 @@ def test_the_manager_keeps_the_newest(tmp_path):
         assert checkpoint.v.numpy() == 3.0 and checkpoint.save_counter.numpy() == 3
 
 
+def test_the_manager_leaves_checkpoints_alone_that_are_not_its_own(tmp_path):
+    with imperative():
+        checkpoint = tf.train.Checkpoint(v=tf.Variable(0.0))
+        own = checkpoint.save(str(tmp_path / "mine"))
+        manager = tf.train.CheckpointManager(checkpoint, str(tmp_path), max_to_keep=1)
+        assert manager.checkpoints == [] and manager.latest_checkpoint == own
+        for _ in range(3):
+            manager.save()
+        assert tf.train.checkpoint_exists(own) and [path[-6:] for path in manager.checkpoints] == ["ckpt-4"]
+        again = tf.train.CheckpointManager(checkpoint, str(tmp_path), max_to_keep=1)
+        again.save()
+        assert not tf.train.checkpoint_exists(str(tmp_path / "ckpt-4")) and tf.train.checkpoint_exists(own)
+    assert "all_model_checkpoint_timestamps" in (tmp_path / "checkpoint").read_text() and str(tmp_path) not in (tmp_path / "checkpoint").read_text()
+
+
 def test_graphs_and_checkpoints_of_saver(tmp_path):
     with tf.Graph().as_default(), tf.Session() as session:
         v = tf.get_variable("v", [], use_resource=True)

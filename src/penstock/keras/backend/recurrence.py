@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from penstock.graph import dtypes, nest
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import zeros_like
@@ -62,7 +63,8 @@ def recur(step_function: StepFunction, inputs: Any, initial_states: Sequence[Any
     if not time_major:
         inputs = nest.map_structure(swap_batch_and_time, inputs)
     if prepare is not None:
-        inputs = _by_rows(prepare, inputs)
+        with default_graph().counting_as(0):  # TensorFlow has it in every step: ``Cell.operations_of_projection``
+            inputs = _by_rows(prepare, inputs)
     if mask is not None:
         mask = mask if mask.dtype == dtypes.bool_ else cast(mask, dtypes.bool_)
         mask = expand_dims(mask, -1) if mask.shape.ndims == 2 else mask
@@ -89,6 +91,7 @@ def _by_rows(function: Callable[[Any], Any], tensor: Any) -> Any:
 
 
 def _unroll(sequence: _Sequence, steps: int) -> Result:
+    default_graph().imply(5)  # TensorFlow asks for the number of steps, and does not use it here
     columns = [unstack(tensor) for tensor in sequence.flat]
     masks = None if sequence.mask is None else unstack(sequence.mask)
     order = range(steps - 1, -1, -1) if sequence.backwards else range(steps)

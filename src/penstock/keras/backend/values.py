@@ -120,20 +120,21 @@ def ones_like(x: Any, dtype: Any = None, name: str | None = None) -> Any:
     return fill.ones_like(x, dtype=dtype and dtypes.as_dtype(dtype), name=name)
 
 
-def _seed(seed: int | None) -> int:
-    return int(np.random.randint(1_000_000_000)) if seed is None else seed
+def _seed(seed: int | None, limit: int = 10_000_000) -> int:
+    """What NumPy's generator draws for a seed that is not given, as in TensorFlow."""
+    return int(np.random.randint(limit)) if seed is None else seed
 
 
 def random_uniform_variable(shape: Any, low: float, high: float, dtype: Any = None, name: str | None = None, seed: int | None = None) -> Any:
     """``tf.keras.backend.random_uniform_variable``."""
     kind = _kind(dtype)
-    return variable(initializers.RandomUniform(low, high, dtype=kind, seed=_seed(seed))(shape), kind, name)
+    return variable(initializers.RandomUniform(low, high, dtype=kind, seed=_seed(seed, 1_000_000_000))(shape), kind, name)
 
 
 def random_normal_variable(shape: Any, mean: float, scale: float, dtype: Any = None, name: str | None = None, seed: int | None = None) -> Any:
     """``tf.keras.backend.random_normal_variable``."""
     kind = _kind(dtype)
-    return variable(initializers.RandomNormal(mean, scale, dtype=kind, seed=_seed(seed))(shape), kind, name)
+    return variable(initializers.RandomNormal(mean, scale, dtype=kind, seed=_seed(seed, 1_000_000_000))(shape), kind, name)
 
 
 def random_normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: int | None = None) -> Any:

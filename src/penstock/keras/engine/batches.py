@@ -34,6 +34,7 @@ class Source:
 
     steps: int | None = None
     samples: int | None = None
+    announced = True  # is it told how many there are, before the first epoch?
 
     def epoch(self) -> Iterator[Batch]:
         """The batches of one epoch."""
@@ -247,12 +248,14 @@ def tensor_source(tensors: Any, prepare: Callable[[Any], Sequence[Any]], steps: 
 class GeneratorSource(Source):
     """What a generator or a Sequence gives, fetched by worker threads or processes."""
 
+    announced = False
+
     def __init__(self, generator: Any, prepare: Callable[[Any], Sequence[Any]], steps: int | None, workers: int = 1,
-                 use_multiprocessing: bool = False, max_queue_size: int = 10, shuffle: bool = False) -> None:
+                 use_multiprocessing: bool = False, max_queue_size: int = 10, shuffle: bool = False, steps_name: str = "steps") -> None:
         self._prepare, self.steps, self._sequence = prepare, steps, isinstance(generator, KerasSequence)
         if self.steps is None:
             if not self._sequence:
-                raise ValueError("When passing an infinite generator, please specify the number of steps per epoch.")
+                raise ValueError(f"Please specify the number of steps via the `{steps_name}` argument.")
             self.steps = len(generator)
         self._generator = generator
         self._began = self.ran_out = False

@@ -34,9 +34,9 @@ class Compiled:
         functions, targets = loss_functions(loss, names), _targets(target_tensors, names)
         self.endpoints = [Endpoint(output, name, function, target) for output, name, function, target in
                           zip(self._ends.outputs, names, functions, targets)]
-        for endpoint, weight in zip(self.endpoints, per_output(loss_weights, names, "`loss_weights`")):
+        for endpoint, weight in zip(self.endpoints, per_output(loss_weights, names, "loss_weights")):
             endpoint.loss_weight = 1.0 if weight is None else float(weight)
-        for endpoint, mode in zip(self.endpoints, per_output(sample_weight_mode, names, "`sample_weight_mode`")):
+        for endpoint, mode in zip(self.endpoints, per_output(sample_weight_mode, names, "sample_weight_mode")):
             endpoint.sample_weight_mode = mode
         self.metrics: list[Metric] = []
         self._plain = self._make_metrics(metrics, weighted=False)
@@ -182,4 +182,4 @@ def _targets(target_tensors: Any, names: Sequence[str]) -> list[Any]:
         target_tensors = [target_tensors]
     if not isinstance(target_tensors, (list, tuple, dict)):
         raise TypeError("Expected `target_tensors` to be a list or tuple or dict or a single tensor, but got:", target_tensors)
-    return per_output(target_tensors, names, "`target_tensors`")
+    return per_output(target_tensors, names, "target_tensors")

@@ -41,18 +41,6 @@ class Endpoint:
             self._sample_weight = placeholder(settings.floatx(), [None] * rank, name=f"{self.name}_sample_weights")
         return self._sample_weight
 
-    @property
-    def target_shape(self) -> tuple[int | None, ...] | None:
-        """The shape that targets must have; None if a loss of the user's decides."""
-        if computes(self.loss, losses.sparse_categorical_crossentropy):
-            if settings.image_data_format() == "channels_first" and len(self.shape or ()) in (4, 5):
-                return (self.shape[0], 1, *self.shape[2:])  # type: ignore[index]
-            return (*self.shape[:-1], 1) if self.shape is not None else None
-        if not isinstance(self.loss, losses.Loss):
-            return None
-        known = not isinstance(self.loss, losses.LossFunctionWrapper) or getattr(self.loss.fn, "__name__", None) in losses.OBJECTS
-        return self.shape if known else None
-
     def loss_tensor(self, weighted: bool) -> Any:
         """The loss of this output: weighted, masked, reduced."""
         return self.loss_of(self.target, self.output, self.sample_weight if weighted else None)
@@ -118,7 +106,7 @@ def loss_functions(loss: Any, names: Sequence[str]) -> list[Any]:
             if name not in loss:
                 logging.warning("Output %s missing from loss dictionary. We assume this was done on purpose. The fit and evaluate APIs will not be "
                                 "expecting any data to be passed to %s.", name, name)
-    return [_loss_object(each) for each in per_output(loss, names, "`loss`")]
+    return [_loss_object(each) for each in per_output(loss, names, "loss")]
 
 
 def _loss_object(loss: Any) -> Any:
@@ -135,7 +123,7 @@ def metrics_per_output(given: Any, names: Sequence[str]) -> list[list[Any]]:
     if not given:
         return [[] for _ in names]
     if isinstance(given, Mapping):
-        listed = per_output(given, names, "`metrics`")
+        listed = per_output(given, names, "metrics")
         return [[] if each is None else list(each) if isinstance(each, (list, tuple)) else [each] for each in listed]
     if not isinstance(given, (list, tuple)):
         raise TypeError(f"Type of `metrics` argument not understood. Expected a list or dictionary, found: {given}")

@@ -111,7 +111,8 @@ def configure(callbacks: Any, run: Run, epochs: int, do_validation: bool) -> Cal
     made.set_model(model)
     names = [] if run.mode == "predict" else list(model.metrics_names)
     made.set_params({"batch_size": run.batch_size, "epochs": epochs, "steps": run.source.steps if run.source.samples is None else None,
-                     "samples": run.source.samples or run.source.steps, "verbose": run.verbose, "do_validation": do_validation,
+                     "samples": run.source.samples or run.source.steps, "do_validation": do_validation,
+                     "verbose": 0 if run.source.announced else run.verbose,  # as TensorFlow has it, whose bar is no callback either
                      "metrics": names + ([f"val_{name}" for name in names] if do_validation else [])})
     return made
 
@@ -166,7 +167,7 @@ class Validation(NamedTuple):
 def train(run: Run, epochs: int, callbacks: Any = None, validation: Validation | None = None, initial_epoch: int = 0) -> History:
     """Trains for some epochs; returns the model's History."""
     listed = configure(callbacks, run, epochs, validation is not None)
-    if run.verbose:
+    if run.verbose and run.source.announced:
         _say(run.source, validation)
     bar, model = _progbar(run, listed), run.model
     model.stop_training = False

@@ -201,16 +201,16 @@ class Model(Network):
         compiled = self._compile_now()
         endpoints = compiled.fed_endpoints
         names = [endpoint.name for endpoint in endpoints]
-        ys = standardize.arrays(y, names, [endpoint.target_shape for endpoint in endpoints], "target")
+        ys = standardize.arrays(y, names, [], "target")
         if names and y is None:
             raise ValueError(f"You must pass targets (`y`) for the outputs {names}.")
-        standardize.check_losses(ys, endpoints)
         fed, trained = dict(zip(names, ys)), compiled.trained_endpoints
         given = standardize.weights_per_output(sample_weight, [endpoint.name for endpoint in trained], "sample_weight")
         classes = standardize.weights_per_output(class_weight, [endpoint.name for endpoint in trained], "class_weight")
         weights = [standardize.sample_weights(fed.get(endpoint.name), weight, by_class, endpoint.sample_weight_mode)
                    for weight, by_class, endpoint in zip(given, classes, trained)]
         standardize.check_lengths(xs, ys, [weight for weight in weights if weight is not None])
+        standardize.check_losses(ys, endpoints)
         return xs, ys, weights
 
     def _step_for(self, mode: str, weights: list[Any]) -> ArrayStep:
@@ -254,7 +254,8 @@ class Model(Network):
         if hasattr(x, "make_initializable_iterator"):
             return dataset_source(x, unchanged, steps, steps_name)
         if isinstance(x, Sequence) or (hasattr(x, "__next__") and not isinstance(x, Tensor)):
-            return GeneratorSource(x, unchanged, steps, workers, use_multiprocessing, max_queue_size, bool(shuffle) and isinstance(x, Sequence))
+            return GeneratorSource(x, unchanged, steps, workers, use_multiprocessing, max_queue_size, bool(shuffle) and isinstance(x, Sequence),
+                                   steps_name)
         if any(isinstance(value, Tensor) for value in nest.flatten(x)):
             if steps is None:
                 raise ValueError("When using data tensors as input to a model, you should specify the `steps_per_epoch` argument.")
@@ -267,13 +268,16 @@ class Model(Network):
         shared = mode == "train" and multi_worker.are_several(self._strategy)
         whole = (x, y) if y is not None and not hasattr(x, "make_initializable_iterator") else x
         symbolic = x is not None and y is not None and any(isinstance(value, Tensor) for value in nest.flatten((x, y)))
-        source = self._source(whole if symbolic else x, steps, steps_name, workers, use_multiprocessing, max_queue_size, shuffle)
-        if source is not None:
-            if batch_size is not None and _has_batches(x):
+        if _has_batches(x):
+            if batch_size is not None:
                 raise ValueError("The `batch_size` argument must not be specified for the given input type. "
                                  f"Received input: {x}, batch_size: {batch_size}")
             if y is not None and not symbolic:
-                raise ValueError("`y` argument is not supported when using dataset or generator as input.")
+                given = "dataset" if hasattr(x, "make_initializable_iterator") else "generator or Sequence instance"
+                raise ValueError(f"`y` argument is not supported when data is a {given}. Instead pass targets as the second element of the "
+                                 f"{given.split()[0]}.")
+        source = self._source(whole if symbolic else x, steps, steps_name, workers, use_multiprocessing, max_queue_size, shuffle)
+        if source is not None:
             if not self.inputs and mode != "predict":  # names of metrics are asked for before the first batch
                 self._ensure_inputs(_unpack(source.first(), mode)[0])
             take = self._share_of_batches(source, class_weight) if shared else lambda element: element
@@ -287,6 +291,9 @@ class Model(Network):
             return Run(self, mode, CallSource(list, list, steps, None), step, batch_size, verbose)
         batch_size = self._checked_batch_size(batch_size)
         size = batch_size or (-(-len(arrays[0]) // steps) if steps else 32)
+        if self.stateful and len(arrays[0]) % size:
+            raise ValueError("In a stateful network, you should only pass inputs with a number of samples that can be divided by the batch size. "
+                             f"Found: {len(arrays[0])} samples")
         if shared:
             arrays, size = multi_worker.share_of(self._strategy, arrays), multi_worker.share_of_size(self._strategy, size)
         return Run(self, mode, ArraySource(arrays, size, shuffle), step, size, verbose)

@@ -11,6 +11,7 @@ from penstock.layers.options import add_weight, set_weight_options, weight_confi
 from penstock.ops.array.cast import cast
 from penstock.ops.math.compare import greater
 from penstock.ops.nn.activations import relu
+from penstock.ops.nn.softmax import softmax
 
 
 class _Elementwise(Layer):
@@ -109,7 +110,7 @@ class Softmax(_Elementwise):
 
     def call(self, inputs: Any) -> Any:
         """The activation."""
-        return activations.softmax(inputs, axis=self.axis)
+        return softmax(inputs, axis=self.axis)
 
     def get_config(self) -> dict[str, Any]:
         """What it takes to make the layer again."""

@@ -8,7 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.graph import nest
+from penstock.graph.graph import default_graph
+from penstock.graph.node import Tensor
 from penstock.graph.shape import TensorShape
+from penstock.keras.backend.nn import dropout
+from penstock.keras.layers import cell_operations
+from penstock.keras.layers.cell_operations import Step
 from penstock.layers import activations, initializers
 from penstock.layers.base import Layer
 from penstock.layers.branching import learning_phase, smart_cond
@@ -16,10 +21,8 @@ from penstock.layers.options import add_weight, set_weight_options, weight_confi
 from penstock.ops.array.fill import ones_like, zeros
 from penstock.ops.array.pack import concat, split, unstack
 from penstock.ops.array.shape_ops import shape
-from penstock.ops.constant import identity
 from penstock.ops.linalg.matmul import matmul
 from penstock.ops.nn.bias import bias_add
-from penstock.ops.nn.dropout import dropout as drop
 from penstock.variables.initializers import Ones
 
 
@@ -102,7 +105,13 @@ class Cell(Layer):
         """One step: the output, and new states."""
         masks = self.get_dropout_mask_for_cell(inputs, training, self.gates)
         recurrent_masks = self.get_recurrent_dropout_mask_for_cell(states[0], training, self.gates)
+        step = Step(masks is not None, recurrent_masks is not None, not isinstance(states[0], Tensor))
+        default_graph().imply(self.unseen_operations(step))
         return self.advance(self.project(inputs, masks), states, recurrent_masks)
+
+    def unseen_operations(self, step: Step) -> int:
+        """How many operations more than ours TensorFlow has in such a step."""
+        return 0
 
     def project(self, inputs: Any, masks: Any = None) -> Any:
         """The part of a step that does not depend on states: without masks, rows of the result are functions of rows of the inputs."""
@@ -143,8 +152,8 @@ class Cell(Layer):
             return None
         if what not in self._masks:
             ones = ones_like(like)
-            self._masks[what] = [smart_cond(learning_phase() if training is None else training, lambda: drop(ones, rate=rate),
-                                            lambda: identity(ones)) for _ in range(count)]
+            self._masks[what] = [smart_cond(learning_phase() if training is None else training, lambda: dropout(ones, rate), lambda: ones)
+                                 for _ in range(count)]
         return self._masks[what]
 
     # --- configurations ----------------------------------------------------------------------------------------------
@@ -169,6 +178,10 @@ class SimpleRNNCell(Cell):
                          (recurrent_initializer, recurrent_regularizer, recurrent_constraint), (bias_initializer, bias_regularizer, bias_constraint),
                          dropout, recurrent_dropout, **kwargs)
         self.state_size = self.output_size = units
+
+    def unseen_operations(self, step: Step) -> int:
+        """How many operations more than ours TensorFlow has in such a step."""
+        return cell_operations.of_simple(self, step)
 
     def project(self, inputs: Any, masks: Any = None) -> Any:
         """x W + b."""
@@ -204,6 +217,10 @@ class GRUCell(Cell):
     def _biases(self) -> list[Any]:
         """The biases of the inputs and of the states."""
         return [None, None] if self.bias is None else unstack(self.bias) if self.reset_after else [self.bias, None]
+
+    def unseen_operations(self, step: Step) -> int:
+        """How many operations more than ours TensorFlow has in such a step."""
+        return cell_operations.of_gru(self, step)
 
     def project(self, inputs: Any, masks: Any = None) -> Any:
         """x W + b of all gates, or one for each."""
@@ -268,6 +285,10 @@ class LSTMCell(Cell):
 
         return self.add_weight("bias", shape=(self.units * 4,), initializer=initializer, regularizer=self.bias_regularizer,
                                constraint=self.bias_constraint)
+
+    def unseen_operations(self, step: Step) -> int:
+        """How many operations more than ours TensorFlow has in such a step."""
+        return cell_operations.of_lstm(self, step)
 
     def project(self, inputs: Any, masks: Any = None) -> Any:
         """x W of all gates, or one for each; the second implementation adds the bias later."""

@@ -5,13 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from penstock.keras.backend.values import random_normal, random_uniform
 from penstock.layers.base import Layer
 from penstock.layers.branching import learning_phase, smart_cond
 from penstock.ops.array.cast import cast
 from penstock.ops.array.shape_ops import shape
-from penstock.ops.constant import identity
 from penstock.ops.math.compare import greater_equal
-from penstock.ops.random.random import random_normal, random_uniform
 
 _ALPHA, _SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946  # those of selu
 
@@ -28,7 +27,7 @@ class _Noise(Layer):
 
     def call(self, inputs: Any, training: Any = None) -> Any:
         """The inputs, in training with noise."""
-        return smart_cond(learning_phase() if training is None else training, lambda: self._noisy(inputs), lambda: identity(inputs))
+        return smart_cond(learning_phase() if training is None else training, lambda: self._noisy(inputs), lambda: inputs)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """The shape of the inputs."""
@@ -78,11 +77,14 @@ class AlphaDropout(_Noise):
 
     def call(self, inputs: Any, training: Any = None) -> Any:
         """The inputs, or what is left of them."""
-        return super().call(inputs, training) if 0 < self.rate < 1 else inputs
+        if not 0 < self.rate < 1:
+            return inputs
+        noise_shape = self.noise_shape or shape(inputs)  # outside of the branch, as in TensorFlow: seeds depend on it
+        return smart_cond(learning_phase() if training is None else training, lambda: self._dropped(inputs, noise_shape), lambda: inputs)
 
-    def _noisy(self, inputs: Any) -> Any:
+    def _dropped(self, inputs: Any, noise_shape: Any) -> Any:
         least = -_ALPHA * _SCALE
-        kept = greater_equal(random_uniform(self.noise_shape or shape(inputs), seed=self.seed), self.rate)
+        kept = greater_equal(random_uniform(noise_shape, seed=self.seed), self.rate)
         kept = cast(kept, inputs.dtype)
         a = ((1 - self.rate) * (1 + self.rate * least ** 2)) ** -0.5
         return a * (inputs * kept + least * (1 - kept)) + -a * least * self.rate

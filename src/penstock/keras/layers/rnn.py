@@ -6,9 +6,12 @@ from typing import Any
 import numpy as np
 
 from penstock.graph import nest
+from penstock.graph.graph import default_graph
+from penstock.graph.node import Tensor
 from penstock.graph.shape import TensorShape
 from penstock.keras.backend.recurrence import recur
 from penstock.keras.layer_classes import deserialize
+from penstock.keras.layers.cell_operations import Step, captures_of_projection
 from penstock.keras.layers.cells import Cell, zero_state
 from penstock.keras.layers.stacked import StackedRNNCells, is_multiple, output_size
 from penstock.layers import settings
@@ -227,8 +230,16 @@ class RNN(Layer):
 
     def _step_behind_projection(self, training: Any) -> Any:
         """The step of a cell that was given the inputs of all steps at once."""
-        cell = self.cell
-        return lambda projected, states: cell.advance(projected, states, cell.get_recurrent_dropout_mask_for_cell(states[0], training, cell.gates))
+        cell, outside = self.cell, default_graph()
+
+        def step(projected: Any, states: Any) -> Any:
+            masks, graph = cell.get_recurrent_dropout_mask_for_cell(states[0], training, cell.gates), default_graph()
+            graph.imply(cell.unseen_operations(Step(False, masks is not None, not isinstance(states[0], Tensor), projected=True)))
+            if graph is not outside:
+                graph.imply(captures_of_projection(cell))
+            return cell.advance(projected, states, masks)
+
+        return step
 
     def _reset_dropout_masks(self) -> None:
         for name in ("reset_dropout_mask", "reset_recurrent_dropout_mask"):

@@ -47,6 +47,8 @@ class Wrapper(Layer):
 class TimeDistributed(Wrapper):
     """``tf.keras.layers.TimeDistributed``: the layer is applied to each step by itself."""
 
+    _untracked = Wrapper._untracked | {"_merged"}
+
     def __init__(self, layer: Any, **kwargs: Any) -> None:
         if not isinstance(layer, Layer):
             raise ValueError(f"Please initialize `TimeDistributed` layer with a `Layer` instance. You passed: {layer}")
@@ -54,6 +56,7 @@ class TimeDistributed(Wrapper):
         self.supports_masking = True
         # Steps and batch can be one axis, unless the layer has a state that depends on the batch.
         self._always_use_reshape = not getattr(layer, "stateful", False)
+        self._merged: tuple[Any, Any] = (None, None)  # the inputs of the last call, and with their first two axes as one, for ``compute_mask``
 
     def build(self, input_shape: Any = None) -> None:
         """Builds the layer, for one step."""
@@ -78,7 +81,9 @@ class TimeDistributed(Wrapper):
             return rnn(lambda x, _: (self.layer(x, **given), []), inputs, [], input_length=steps)[1]
         if takes.expects("mask") and mask is not None:
             given["mask"] = _merge_first_axes(mask)
-        outputs = self.layer(_merge_first_axes(inputs), **given)
+        merged = _merge_first_axes(inputs)
+        self._merged = inputs, merged
+        outputs = self.layer(merged, **given)
         lead = [-1, steps if steps else shape(inputs)[1]]
         made = reshape(outputs, [*lead, *_extents(outputs, 1)])
         made.set_shape([batch, steps, *outputs.shape.as_list()[1:]])
@@ -89,7 +94,10 @@ class TimeDistributed(Wrapper):
         batch, steps, *_ = inputs.shape.as_list()
         if batch and not self._always_use_reshape:
             return mask
-        inner = self.layer.compute_mask(_merge_first_axes(inputs), None if mask is None else _merge_first_axes(mask))
+        (known, merged), self._merged = self._merged, (None, None)
+        if known is not inputs:
+            merged = _merge_first_axes(inputs)
+        inner = self.layer.compute_mask(merged, None if mask is None else _merge_first_axes(mask))
         if inner is not None:
             return reshape(inner, [-1, steps if steps else shape(inputs)[1], *_extents(inner, 1)])
         for _ in range(2, 0 if mask is None else mask.shape.ndims):
@@ -99,8 +107,9 @@ class TimeDistributed(Wrapper):
 
 def _extents(tensor: Any, first: int) -> list[Any]:
     """Extents from an axis on: numbers where they are known, else tensors."""
-    sizes = shape(tensor)
-    return [sizes[axis] if extent is None else extent for axis, extent in enumerate(tensor.shape.as_list()) if axis >= first]
+    extents = tensor.shape.as_list()[first:]
+    sizes = shape(tensor)[first:] if None in extents else extents
+    return [sizes[axis] if extent is None else extent for axis, extent in enumerate(extents)]
 
 
 def _merge_first_axes(tensor: Any) -> Any:

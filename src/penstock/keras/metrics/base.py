@@ -71,6 +71,8 @@ def _noting_update(metric: Metric, update_state: Any) -> Any:
         graph = default_graph()
         before = len(graph.get_operations())
         made = update_state(*args, **kwargs)
+        if graph.imperative:  # it has run
+            return made
         if made is None:  # a subclass need not return its updates: all that the call added is run
             made = group(*(op for op in graph.get_operations()[before:] if op.type.startswith("Assign")))
         metric.add_update(made)

@@ -195,20 +195,23 @@ class CheckpointManager:
             raise ValueError(f"Expected a positive integer or `None` for `max_to_keep`, got {max_to_keep}.")
         self._checkpoint, self._folder, self._most, self._hours = checkpoint, directory, max_to_keep, keep_checkpoint_every_n_hours
         self._prefix = os.path.join(directory, checkpoint_name)
-        state = get_checkpoint_state(directory)
-        self._paths: list[str] = [] if state is None else list(state.all_model_checkpoint_paths)
-        self._times = {path: time.time() for path in self._paths}
-        self._last_kept = time.time()
+        state, now = get_checkpoint_state(directory), time.time()
+        self._latest: str | None = None if state is None else state.model_checkpoint_path
+        self._last_kept = now - 1 if state is None else min(now, state.last_preserved_timestamp or 0.0)
+        # Those that a manager has written have times. Others are the user's, and stay.
+        self._times: dict[str, float] = {} if state is None else {
+            path: min(now, written) for path, written in zip(state.all_model_checkpoint_paths, state.all_model_checkpoint_timestamps)
+            if written > self._last_kept}
 
     @property
     def latest_checkpoint(self) -> str | None:
         """The newest one."""
-        return self._paths[-1] if self._paths else None
+        return self._latest
 
     @property
     def checkpoints(self) -> list[str]:
         """All that are kept, oldest first."""
-        return list(self._paths)
+        return list(self._times)
 
     def save(self, checkpoint_number: Any = None, session: Any = None) -> str:
         """Saves, and removes the oldest ones where there are too many; returns the name."""
@@ -219,17 +222,20 @@ class CheckpointManager:
             else:
                 number = int(values_of([checkpoint_number])[0] if isinstance(checkpoint_number, Variable) else checkpoint_number)
             path = self._checkpoint.write(f"{self._prefix}-{number}")
-        self._paths = [other for other in self._paths if other != path] + [path]
+        self._latest = path
+        self._times.pop(path, None)
         self._times[path] = time.time()
         self._sweep()
-        update_checkpoint_state(self._folder, path, self._paths)
+        update_checkpoint_state(self._folder, path, list(self._times), all_model_checkpoint_timestamps=list(self._times.values()),
+                                last_preserved_timestamp=self._last_kept, save_relative_paths=True)
         return path
 
     def _sweep(self) -> None:
-        while self._most is not None and len(self._paths) > self._most:
-            oldest = self._paths.pop(0)
-            if self._hours is not None and self._times[oldest] - self._last_kept >= self._hours * 3600:
-                self._last_kept = self._times[oldest]  # kept for good
+        while self._most is not None and len(self._times) > self._most:
+            oldest, written = next(iter(self._times.items()))
+            del self._times[oldest]
+            if self._hours is not None and written - self._last_kept >= self._hours * 3600:
+                self._last_kept = written  # kept for good
                 continue
             remove_checkpoint(oldest)
 

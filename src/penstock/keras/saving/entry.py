@@ -45,7 +45,7 @@ def load_model(filepath: Any, custom_objects: Any = None, compile: bool = True) 
     if isinstance(filepath, (str, os.PathLike)) and os.path.isdir(filepath):
         return saved_model.load(os.fspath(filepath), custom_objects, compile)
     if isinstance(filepath, (str, os.PathLike)) and not os.path.exists(filepath):
-        raise OSError(f"SavedModel file does not exist at: {os.fspath(filepath)}")
+        raise OSError(f"SavedModel file does not exist at: {os.fspath(filepath)}/{{saved_model.pbtxt|saved_model.pb}}")
     return hdf5.load_model(filepath, custom_objects, compile)
 
 

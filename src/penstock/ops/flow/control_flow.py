@@ -95,10 +95,14 @@ def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable
         pred = to_tensor(pred, name="pred_id")
         if pred.dtype.base_dtype is not dt.bool_:
             raise TypeError(f"pred must be a bool tensor, not {pred.dtype.name}: {pred!r}")
-        branches = [_Branch("cond_true", "true_fn", true_fn), _Branch("cond_false", "false_fn", false_fn)]
-        _check_same(*branches)
         # TensorFlow has a Switch of the predicate and three Identities beside a Merge per result; inputs of a branch are Switches of its own
-        default_graph().implied_operations += 3 + sum(len(branch.graph._ops) + branch.graph.implied_operations for branch in branches)
+        graph = default_graph()
+        if isinstance(graph, FuncGraph):
+            pred = graph.capture(pred)
+        then = _Branch("cond_true", "true_fn", true_fn, graph.next_op_seed() + 4)
+        branches = [then, _Branch("cond_false", "false_fn", false_fn, then.graph.next_op_seed())]
+        _check_same(*branches)
+        graph.imply(3 + sum(branch.graph._counted_operations() for branch in branches))
         outputs = add_if(pred, branches[0].graph, branches[1].graph)
         result = _pack(branches[0].result, branches[0].leaves, [identity(tensor, name="Merge") for tensor in outputs])
     return result if strict else _only_item(result)
@@ -112,8 +116,8 @@ def _only_item(result: Any) -> Any:
 class _Branch:
     """A branch of a conditional: its graph, and the structure of what it returns."""
 
-    def __init__(self, name: str, label: str, function: Callable[[], Any]) -> None:
-        self.graph, self.result = trace(name, function)
+    def __init__(self, name: str, label: str, function: Callable[[], Any], operations_before: int) -> None:
+        self.graph, self.result = trace(name, function, operations_before=operations_before)
         if self.result is None:
             raise ValueError(f"{label} must have a return value.")
         self.leaves = nest.flatten(self.result)
@@ -306,13 +310,15 @@ class _Loop:
     def build(self, same_structure: bool, leave: Callable[..., Tensor]) -> Any:
         """The op and its results, each of which leaves the loop through an op that ``leave`` makes."""
         arguments = [(tensor.dtype.base_dtype, shape, "loop_var") for tensor, shape in zip(self._start, self._shapes)]
-        test, _ = trace("while_cond", self._trace_cond, arguments)
-        step, _ = trace("while_body", self._trace_body, arguments)
-        count, waiting_for = len(arguments), control_inputs_of([test, step])
-        # and for a loop an Enter per captured tensor, a LoopCond, and Enter, Merge, Switch, Identity, NextIteration and Exit per variable
-        inner = sum(len(function._ops) - len(function.inputs) + function.implied_operations for function in (test, step))
-        default_graph().implied_operations += inner + len({*test.captures, *step.captures}) + 5 * count
-        hoist_reads(step, self._start, waiting_for)
+        # TensorFlow has an Enter and a Merge per variable and the condition, then LoopCond, Switches, Identities and the body, then NextIterations
+        # and Exits; and an Enter per captured tensor. Of the two operations per variable that stand before each part, one is its argument here.
+        graph, count = default_graph(), len(arguments)
+        test, _ = trace("while_cond", self._trace_cond, arguments, graph.next_op_seed() + count)
+        step, _ = trace("while_body", self._trace_body, arguments, test.next_op_seed() + 1 + count, test.captures)
+        waiting_for = control_inputs_of([test, step])
+        graph.imply(sum(part._counted_operations() for part in (test, step)) + 3 * count)
+        with graph.counting_as(0):
+            hoist_reads(step, self._start, waiting_for)
         captured = share_inputs([test, step], count)
         step.outputs += step.inputs[count:]
         with control_dependencies(waiting_for):
@@ -334,17 +340,19 @@ class _Loop:
         graph = default_graph()
         assert isinstance(graph, FuncGraph)
         counter, variables = self._variables(tensors)
+        is_below = None if counter is None else counter < self._limit
         result = to_tensor(self._cond(*variables))
         if result.dtype.base_dtype is not dt.bool_ or result.shape.ndims not in (0, None):
             raise TypeError(f"The condition of a loop must be a bool scalar, not {result!r}")
-        if counter is not None:
-            result = logical_and(counter < self._limit, result)
+        if is_below is not None:
+            result = logical_and(is_below, result)
         graph.outputs = [graph.capture(result)]
 
     def _trace_body(self, *tensors: Tensor) -> None:
         graph = default_graph()
         assert isinstance(graph, FuncGraph)
         counter, variables = self._variables(tensors)
+        following = None if counter is None else counter + 1
         result = self._body(*variables)
         self._gave_tuple = type(result) is tuple
         result = list(result) if isinstance(result, (list, tuple)) and not hasattr(result, "_fields") else [result]
@@ -352,7 +360,7 @@ class _Loop:
             result = [result]
         if any(isinstance(leaf, Operation) for leaf in nest.flatten(result)):
             raise TypeError("The body of a loop returns tensors, not operations; use tf.control_dependencies and a tensor.")
-        whole = result if counter is None else [counter + 1, result]
+        whole = result if following is None else [following, result]
         nest.assert_same_structure(self._structure, whole)
         outputs = [to_tensor(part) for leaf in nest.flatten(whole) for part in parts_of(leaf)]
         for start, shape, after in zip(self._start, self._shapes, outputs):
