@@ -120,6 +120,64 @@ def initializers(tf, np):
         "w", [3, 3, 2, 3], initializer=contrib.convolutional_orthogonal_2d(seed=5)), name="w_value")
 
 
+def remapped(tf, np):
+    contrib = tf.contrib.framework
+
+    def written(folder, name, text):
+        path = os.path.join(folder, name)
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def case(build, parts=None):
+        def made(folder):
+            files = {name: written(folder, name, text) for name, text in [
+                ("old", "a\nb\nc\nd\n"), ("new", "c\nx\na\ny\n"), ("old_columns", "u\nv\nw\n"),
+                ("new_columns", "w\nz\nu"), ("twice", "a\na\nb\nb\n")]}
+            with tf.Graph().as_default():
+                tf.get_variable("table", initializer=tf.constant(np.arange(12.0).reshape(4, 3), tf.float32))
+                tf.get_variable("bias", initializer=tf.constant(np.arange(4.0).reshape(4, 1) + 0.5, tf.float32))
+                tf.get_variable("wide", initializer=tf.constant(np.arange(12.0).reshape(4, 3)))
+                with tf.Session() as sess:
+                    sess.run(tf.global_variables_initializer())
+                    path = tf.train.Saver().save(sess, os.path.join(folder, "model"))
+            with tf.Graph().as_default():
+                shape, initializer = build(path, files)
+                partitioner = None if parts is None else tf.fixed_size_partitioner(parts)
+                variable = tf.get_variable("v", shape, initializer=initializer, partitioner=partitioner)
+                with tf.Session() as sess:
+                    sess.run(tf.global_variables_initializer())
+                    value = sess.run(tf.convert_to_tensor(variable))
+            return tf.constant(value, name="value")
+        return _folder(made)
+    ones = tf.ones_initializer()
+    load, embed = contrib.load_and_remap_matrix_initializer, contrib.load_embedding_initializer
+    for parts in (None, 2):
+        yield "remapped rows {}".format(parts), case(lambda path, f: ([4, 3], load(path, "table", 4, 3, old_row_vocab_file=f["old"],
+                                                                                  new_row_vocab_file=f["new"])), parts)
+        yield "remapped both {}".format(parts), case(lambda path, f: ([6, 4], load(
+            path, "table", 4, 3, -1, f["old"], f["new"], f["old_columns"], f["new_columns"], 2, 1, ones)), parts)
+        yield "remapped embedding {}".format(parts), case(lambda path, f: ([5, 3], embed(
+            path, "table", 4, 3, f["old"], f["new"], 2, 1, ones)), parts)
+    yield "remapped embedding of known words", case(lambda path, f: ([4, 3], embed(path, "table", 4, 3, f["old"], f["old"])))
+    yield "remapped columns", case(lambda path, f: ([4, 3], load(path, "table", 4, 3, old_col_vocab_file=f["old_columns"],
+                                                                 new_col_vocab_file=f["new_columns"], initializer=ones)))
+    yield "remapped bias", case(lambda path, f: ([5, 1], contrib.load_linear_multiclass_bias_initializer(path, "bias", 4, f["old"], f["new"], 1)))
+    yield "remapped slot", case(lambda path, f: ([4, 3], contrib.load_variable_slot_initializer(path, "table", None, 4, 3, f["old"], f["new"])))
+    yield "remapped in memory", case(lambda path, f: ([4, 3], load(path, "table", 4, 3, -1, f["old"], f["new"], max_rows_in_memory=1)))
+    yield "remapped old words twice", case(lambda path, f: ([4, 3], load(path, "table", 4, 3, -1, f["twice"], f["new"])))
+    yield "remapped new words twice", case(lambda path, f: ([4, 3], load(path, "table", 4, 3, -1, f["old"], f["twice"])))
+    wrong = [("columns", [4, 2], {}), ("rank", [4], {}), ("rows", [7, 3], {}), ("nothing to do", [4, 3], {"files": ()}),
+             ("one file", [4, 3], {"files": ("old",)}), ("name", [4, 3], {"name": "other"}), ("type", [4, 3], {"name": "wide"}),
+             ("long", [9, 3], {"rows": 9}), ("buckets", [4, 3], {"buckets": -1}), ("initializer", [4, 3], {"initializer": 3})]
+    for label, shape, options in wrong:
+        def build(path, f, shape=shape, options=options):
+            files = {"{}_row_vocab_file".format(which): f[which] for which in options.get("files", ("old", "new"))}
+            return shape, load(path, options.get("name", "table"), options.get("rows", 4), 3, num_row_oov_buckets=options.get("buckets", 0),
+                               initializer=options.get("initializer"), **files)
+        yield "remapped wrong " + label, case(build)
+
+
 def scales(tf, np):
     experimental = tf.train.experimental
 
@@ -298,5 +356,5 @@ def cudnn(tf, np):
 
 
 def cases(tf, np):
-    for family in (nests, framework, initializers, scales, training, tables, cudnn):
+    for family in (nests, framework, initializers, remapped, scales, training, tables, cudnn):
         yield from family(tf, np)

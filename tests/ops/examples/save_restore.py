@@ -35,3 +35,13 @@ example("RestoreSlice", prefix("model"), text("table"), text("4 2 0,2:-"), dt="f
 example("ShardedFilename", text("model"), np.int32(1), np.int32(4))
 example("ShardedFilespec", text("model"), np.int32(4))
 example("MergeV2Checkpoints", lambda: tf.constant([os.path.join(FOLDER, "model")]), prefix("merged"), run=False)  # it takes the files away
+
+VOCABULARIES = {"old": "a\nb\nc\nd\n", "new": "c\nx\na\ny\n"}
+for name, words in VOCABULARIES.items():
+    with open(os.path.join(FOLDER, name), "w") as file:
+        file.write(words)
+with BundleWriter(os.path.join(FOLDER, "narrow")) as writer:
+    writer.add("table", normal(4, 2).astype(np.float32))
+example("GenerateVocabRemapping", prefix("new"), prefix("old"), new_vocab_offset=1, num_new_vocab=3)
+example("LoadAndRemapMatrix", prefix("narrow"), text("table"), np.array([2, -1, 0]), np.array([1, 0]), normal(2).astype(np.float32),
+        num_rows=3, num_cols=2)

@@ -26,7 +26,7 @@ from penstock.ops.text.files import file_error, text
 
 
 @contextlib.contextmanager
-def _errors_of(path: str) -> Iterator[None]:
+def errors_of_files(path: str) -> Iterator[None]:
     """Turns what goes wrong with files into what kernels raise."""
     try:
         yield
@@ -41,17 +41,17 @@ def _errors_of(path: str) -> Iterator[None]:
 
 
 def _texts(array: np.ndarray) -> list[str]:
-    return [_name(item) for item in array.reshape(-1)]
+    return [name_of(item) for item in array.reshape(-1)]
 
 
-def _name(item: bytes) -> str:
+def name_of(item: bytes) -> str:
     try:
         return item.decode()
     except UnicodeDecodeError:
         raise invalid_argument(f"{item!r} cannot be the name of a tensor or of a slice: it is not UTF-8") from None
 
 
-def _path(value: Any) -> str:
+def path_of_checkpoint(value: Any) -> str:
     """A path may be any bytes."""
     return os.fsdecode(text(value))
 
@@ -74,9 +74,9 @@ class SaveV2:
     blocking = stateful = True
 
     def kernel(prefix, tensor_names, shape_and_slices, tensors, dtypes):
-        path, names, specs = _path(prefix), _texts(tensor_names), _texts(shape_and_slices)
+        path, names, specs = path_of_checkpoint(prefix), _texts(tensor_names), _texts(shape_and_slices)
         _check_lengths(names, specs, tensors)
-        with _errors_of(path), BundleWriter(path) as writer:
+        with errors_of_files(path), BundleWriter(path) as writer:
             for name, spec, tensor, dtype in zip(names, specs, tensors, dtypes):
                 if spec:
                     writer.add_slice(name, *parse_shape_and_slice(spec), tensor, dtype)
@@ -101,9 +101,9 @@ class RestoreV2:
         return [_restored_shape(spec.decode()) for spec in specs]
 
     def kernel(prefix, tensor_names, shape_and_slices, dtypes):
-        path, names, specs = _path(prefix), _texts(tensor_names), _texts(shape_and_slices)
+        path, names, specs = path_of_checkpoint(prefix), _texts(tensor_names), _texts(shape_and_slices)
         _check_lengths(names, specs, dtypes)
-        with _errors_of(path):
+        with errors_of_files(path):
             checkpoint = open_checkpoint(path)
             missing = [name for name in names if name not in checkpoint.tensors]
             if missing:  # before gigabytes are read
@@ -140,8 +140,8 @@ class MergeV2Checkpoints:
     blocking = stateful = True
 
     def kernel(checkpoint_prefixes, destination_prefix, delete_old_dirs):
-        prefixes, destination = [os.fsdecode(item) for item in checkpoint_prefixes.reshape(-1)], _path(destination_prefix)
-        with _errors_of(destination):
+        prefixes, destination = [os.fsdecode(item) for item in checkpoint_prefixes.reshape(-1)], path_of_checkpoint(destination_prefix)
+        with errors_of_files(destination):
             merge(prefixes, destination)
         for folder in {os.path.dirname(prefix) for prefix in prefixes} if delete_old_dirs else ():
             with contextlib.suppress(OSError):  # something else is in it: then it is not ours to delete
@@ -204,9 +204,9 @@ class Save:
 
 
 def _save_version1(filename: Any, names: list[str], specs: list[str], data: Sequence[np.ndarray], types: Sequence[DType]) -> tuple[()]:
-    path = _path(filename)
+    path = path_of_checkpoint(filename)
     _check_lengths(names, specs, data)
-    with _errors_of(path):
+    with errors_of_files(path):
         write_version1(path, [(name, parse_shape_and_slice(spec) if spec else None, tensor, dtype)
                               for name, spec, tensor, dtype in zip(names, specs, data, types)])
     return ()
@@ -226,7 +226,7 @@ class RestoreSlice:
         return unknown_shape() if spec is None else _restored_shape(text(spec).decode())
 
     def kernel(file_pattern, tensor_name, shape_and_slice, dt):
-        return _restore_one(file_pattern, tensor_name, _name(text(shape_and_slice)), dt)
+        return _restore_one(file_pattern, tensor_name, name_of(text(shape_and_slice)), dt)
 
 
 @op("Restore", "file_pattern: string, tensor_name: string -> tensor: dt", dt=TYPE, preferred_shard=-1)
@@ -246,6 +246,6 @@ class Restore:
 
 
 def _restore_one(pattern: Any, name: Any, spec: str, dtype: DType) -> np.ndarray:
-    path = _path(pattern)
-    with _errors_of(path):
-        return _restore(open_checkpoint(path), _name(text(name)), spec, dtype)
+    path = path_of_checkpoint(pattern)
+    with errors_of_files(path):
+        return _restore(open_checkpoint(path), name_of(text(name)), spec, dtype)

@@ -15,6 +15,8 @@ TABLE: dict[str, str] = {
     f"{HERE}.tensors": "assert_scalar_int get_graph_from_inputs get_name_scope get_placeholders is_tensor py_func reduce_sum_n "
                        "remove_squeezable_dimensions smart_case smart_constant_value with_same_shape with_shape",
     f"{HERE}.graph_rewriting": "fuse_op",
+    f"{HERE}.checkpoint_initializers": "load_and_remap_matrix_initializer load_embedding_initializer load_linear_multiclass_bias_initializer "
+                                       "load_variable_slot_initializer",
     f"{HERE}.orthogonal": "convolutional_delta_orthogonal convolutional_orthogonal_1d convolutional_orthogonal_2d convolutional_orthogonal_3d",
     "penstock.layers.branching": "smart_cond",
     "penstock.graph.composite": "convert_to_tensor_or_sparse_tensor",
@@ -28,6 +30,4 @@ TABLE: dict[str, str] = {
     # Modules inside, which programs reach through: all names of them are here.
     "penstock.api.contrib.framework:": "python ops framework variables checkpoint_utils tensor_util sort_ops script_ops",
 }
-publish(__name__, TABLE, "nest",
-        "RecordInput load_and_remap_matrix_initializer load_embedding_initializer load_linear_multiclass_bias_initializer "
-        "load_variable_slot_initializer")
+publish(__name__, TABLE, "nest", "RecordInput")
