@@ -133,7 +133,7 @@ def test_table(tmp_path):
     table.write(tmp_path / "RESULTS.md", found, {"penstock": "1", "tf": "2", "jax": "3"}, 5)
     lines = (tmp_path / "RESULTS.md").read_text().splitlines()
     assert "| case | Penstock | TF | JAX | ratio | aim |" in lines
-    assert "| MLP 784-512-512-10, batch 128, Adam | 2.00 ms | 4.00 ms | 1.00 ms | 2.00 | 0.90 (0.75) |" in lines
+    assert "| MLP 784-512-512-10, batch 128, Adam | 2.00 ms | 4.00 ms | 1.00 ms | 2.00 | 0.90 (0.70) |" in lines
 
 
 @pytest.mark.parametrize("value, unit, text", [(1.234, "s", "1.23 s"), (0.0456, "s", "45.6 ms"), (7.89e-4, "s", "789 µs"), (3 << 29, "B", "1.50 GB")])

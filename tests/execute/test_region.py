@@ -56,3 +56,41 @@ def test_what_a_region_is_given_does_not_depend_on_who_ran_the_one_before(monkey
         product = tf.reduce_mean(tf.matmul(square, square + 1.0) * total)
         values = {float(session.run(product, {x: np.ones(8, np.float32)})) for _ in range(60)}
     assert len(made) == 2 and values == {400 * 16.0 * 17.0 * 16.0}, made
+
+
+CHANGING = [7 * turn % 41 + 1 for turn in range(40)]
+
+
+def _sums(mode: str, lengths: list[int], monkeypatch: pytest.MonkeyPatch) -> tuple[list[float], list[list[str]], list[str]]:
+    """Sums over a tower of products and over so many rows, in one region; the nodes of what became native; and those that it was cut around."""
+    monkeypatch.setattr(config, "mode", mode)
+    monkeypatch.setattr(patience, "SHARE", 0.0002)
+    made: list[list[str]] = []
+    cut: list[str] = []
+    specialise, give_up = region.RegionRun._specialise, region.RegionRun._cut
+    monkeypatch.setattr(region.RegionRun, "_specialise",
+                        lambda self, *rest: (made.append([node.name for node in self.body.nodes]), specialise(self, *rest))[1])
+    monkeypatch.setattr(region.RegionRun, "_cut", lambda self, name, reason: (cut.append(name), give_up(self, name, reason))[1])
+    random = np.random.RandomState(0)
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, rows = tf.placeholder(tf.float32, [64, 64]), tf.placeholder(tf.float32, [None, 64])
+        layer = x
+        for number in range(6):
+            layer = tf.tanh(tf.matmul(layer, x), name=f"layer_{number}")
+        total = tf.reduce_sum(layer) + tf.reduce_sum(tf.exp(rows, name="picked"))
+        feeds = ({x: random.randn(64, 64) / 8, rows: random.randn(length, 64)} for length in lengths)
+        return [float(session.run(total, feed)) for feed in feeds], made, cut
+
+
+def test_a_region_is_cut_around_nodes_whose_shapes_change_in_every_run(monkeypatch):
+    with monkeypatch.context() as context:
+        expected, _, _ = _sums("off", CHANGING, context)
+    values, made, cut = _sums("background", CHANGING, monkeypatch)
+    np.testing.assert_allclose(values, expected, rtol=1e-4)
+    assert "picked" in cut and not any(name.startswith("layer") for name in cut), cut
+    assert any("layer_5" in nodes and "picked" not in nodes for nodes in made), made
+
+
+def test_a_region_whose_shapes_come_again_stays_whole(monkeypatch):
+    _, made, cut = _sums("background", [7, 8, 9, 10] * 8, monkeypatch)
+    assert not cut and any("picked" in nodes for nodes in made), (made, cut)

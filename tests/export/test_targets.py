@@ -118,6 +118,7 @@ def test_libraries_for_machines_that_are_not_here(model, tmp_path, name):
 
 @needs_linker
 @needs_program("wine", "apt install wine64")
+@pytest.mark.timeout(1200)  # zig compiles the C library of Windows first
 def test_windows_by_wine(model, tmp_path, monkeypatch):
     monkeypatch.setenv("WINEDEBUG", "-all")
     monkeypatch.setenv("WINEPREFIX", str(tmp_path / "wine"))

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from penstock.execute.changing_shapes import ShapeWatch
 from penstock.execute.device_plan import RegionKernel
 from penstock.execute.environment import Environment
 from penstock.execute.report import KernelReport, PlanReport, Stopwatch
@@ -32,6 +33,9 @@ class Interpreted(Protocol):
 
     regions: dict[Node, RegionKernel]
     watched: list[Stopwatch]
+
+    def watch_shapes(self) -> ShapeWatch:
+        """Has the next runs looked at."""
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
         """The outputs."""

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import KernelError, invalid_argument
+from penstock.execute.changing_shapes import REASON, SIGNATURES, ShapeWatch, worth_cutting
 from penstock.execute.cut_region import MOST, CutRegion, Interpret, report_of_calls
 from penstock.execute.environment import Environment
 from penstock.execute.kernels import kernel_of
@@ -65,6 +66,7 @@ class RegionRun(CutRegion["_Ready"]):
         self._longer = 1  # times the usual patience
         self._mismatch = ""  # what came in that native code cannot take
         self._begins = False  # does it give variables their first values, which are many?
+        self._shapes: ShapeWatch | None = None  # while it is found out which nodes have other shapes in every run
 
     def run(self, *inputs: Any) -> list[Any]:
         """The outputs."""
@@ -84,6 +86,7 @@ class RegionRun(CutRegion["_Ready"]):
         start, before = time.perf_counter(), kernels_in_functions()
         outputs = self._by_nodes(inputs)
         self._looped = kernels_in_functions() - before
+        self._look_at_shapes()
         if watch.on and not self.fallbacks:
             self._unready = self._unready[0] + 1, self._unready[1] + time.perf_counter() - start
         return outputs
@@ -181,6 +184,22 @@ class RegionRun(CutRegion["_Ready"]):
         if self._earlier and len(self._ready) == 1:  # the run before had these shapes, as far as is known
             ready.patience.count(self._looped)
         return ready
+
+    # --- shapes that change --------------------------------------------------------------------------------------------------------------
+
+    def _look_at_shapes(self) -> None:
+        """After a run by NumPy: cuts the region around nodes that have other shapes in every run, if the rest would be native without them."""
+        with self._lock:
+            if self.fallbacks or self._interpretation is None:
+                return
+            if self._shapes is None:
+                if len(self._seen) == SIGNATURES and sum(self._seen.values()) <= 1.5 * SIGNATURES:
+                    self._shapes = self._interpretation.watch_shapes()
+            elif self._shapes.ran():
+                changing = self._shapes.changing()
+                if worth_cutting(changing, self.body.nodes):
+                    for name in changing:
+                        self._cut(name, REASON)
 
     # --- NumPy ---------------------------------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
+from penstock.execute.changing_shapes import ShapeWatch
 from penstock.execute.device_plan import DevicePlan, RegionKernel
 from penstock.execute.environment import Environment
 from penstock.execute.executor import run_in_order
@@ -49,6 +50,10 @@ class Interpretation:
         if watch.on and excluded:
             self.watched = [Stopwatch(node, kernel) for node, kernel in zip(self._plan.nodes, self._plan.kernels)]
             self._plan.replace_kernels(self.watched)
+
+    def watch_shapes(self) -> ShapeWatch:
+        """Has the next runs looked at."""
+        return ShapeWatch(self._plan)
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
         """The outputs."""

@@ -22,6 +22,7 @@ PARTS = 3  # per thread: one that is delayed has less to do
 _PAGES = 60  # that a CPU can look up at once
 _FAR = 2048  # bytes between rows
 _COPY = 0.2  # cycles to copy an element into a buffer
+_PANEL = 0.1  # cycles to read an element of a panel, which is in the second-level cache
 _READ = 0.2  # cycles to read an element of a matrix that is read once
 _DELAY = 0.2  # how much of a part the slowest thread lags behind
 _FEW = 4  # panels of columns of C for which a transposed A is not worth a copy; if its rows are far apart, that is one
@@ -201,7 +202,7 @@ def round_up(extent: int, multiple: int) -> int:
 
 def _parts_of_item(p: Product, tile: Tile, threads: int, items: int) -> Iterator[dict[str, int]]:
     """The parts of one item: ranges of the batch, of rows, of columns."""
-    most = 1 if _multiplying(p, tile, p.m, p.n) * p.batch * items < _SMALL else threads * PARTS
+    most = 1 if threads == 1 or _multiplying(p, tile, p.m, p.n) * p.batch * items < _SMALL else threads * PARTS
     batches = min(p.batch, max(most // items, 1))
     by_rows, by_columns = _grid(p, tile, threads, batches * items) if most > 1 else (1, 1)
     for first, last in ranges(p.batch, batches, 1):
@@ -219,11 +220,11 @@ def _grid(p: Product, tile: Tile, threads: int, others: int) -> tuple[int, int]:
 
 def _cost(p: Product, tile: Tile, threads: int, others: int, by_rows: int, by_columns: int) -> float:
     """An estimate of the time, in cycles: of as many parts, one after the other, as the busiest thread has. Beside the multiplications, a part
-    copies its rows of A, and its columns of B once for each block of rows, unless these lie in panels."""
+    copies its rows of A, and copies its columns of B once for each block of rows, or reads them if they lie in panels."""
     m, n = min(_piece(p.m, by_rows, PAIR), p.m), min(_piece(p.n, by_columns, tile.columns), p.n)
     parts = others * -(-p.m // m) * -(-p.n // n)
-    blocks = 0 if "b_panel" in p.steps else -(-m // _blocks(p, tile, m)["m_block"])
-    copying = (m + blocks * n) * p.k * _COPY
+    blocks = -(-m // _blocks(p, tile, m)["m_block"])
+    copying = (m * _COPY + blocks * n * (_PANEL if "b_panel" in p.steps else _COPY)) * p.k
     return (-(-parts // threads) + _DELAY) * (_multiplying(p, tile, m, n) + copying)
 
 
