@@ -103,6 +103,6 @@ Simulated: batches of 16 sequences of 20 words.
 What differs: the parameter servers multiply on CPUs here as there, and are the limit with the full softmax: a second one helps where more workers do
 not, as in the paper. The workers' LSTM also runs on CPUs, so that the sampled softmax gains less than the paper's. In this record a sampled
 step takes longer with two or four parameter servers than with one: 250 ms of the worker in the place of 66. With several shards the number of rows of
-each differs from step to step, and the worker's step, LSTM and all, was never native for that. It is now (`execute/changing_shapes.py`); the record is
-from before. In the real runs, which are as short as three steps per worker, the sampled softmax is not faster than the full one.
+each differs from step to step, and the worker's step, LSTM and all, was never native for that. It is now (`execute/changing_shapes.py`); the record
+is from before. In the real runs, which are as short as three steps per worker, the sampled softmax is not faster than the full one.
 """
