@@ -105,6 +105,7 @@ def test_train_and_evaluate(model):
     spec = tf.estimator.EvalSpec(inputs(1), steps=None, exporters=Listed(), throttle_secs=0, start_delay_secs=0)
     metrics, exports = tf.estimator.train_and_evaluate(trained, tf.estimator.TrainSpec(inputs(), max_steps=5), spec)
     assert metrics["global_step"] == 5 and exports == ["listed"] and Listed.finals == [(2, False), (4, False), (5, True)]
+    assert tf.estimator.train_and_evaluate(trained, tf.estimator.TrainSpec(inputs(), max_steps=5), spec) == (None, None), "no step is left"
 
 
 @pytest.mark.parametrize(("given", "error", "message"), [

@@ -54,7 +54,7 @@ class EvaluatingListener(CheckpointSaverListener):
     def __init__(self, evaluator: Evaluator, throttle_secs: float) -> None:
         self._evaluator, self._throttle_secs = evaluator, throttle_secs
         self.metrics: dict[str, Any] | None = None
-        self.exports: list[Any] = []
+        self.exports: list[Any] | None = None
 
     def begin(self) -> None:
         """Starts the clock."""

@@ -52,6 +52,7 @@ class TrainingExecutor:
     def run(self) -> Any:
         """Does what the task is for."""
         config = self.estimator.config
+        logging.info("Not using Distribute Coordinator.")
         if not config.cluster_spec and config.task_type != TaskType.EVALUATOR:
             logging.info("Running training and evaluation locally (non-distributed).")
             return self.run_local()

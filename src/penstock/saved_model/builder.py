@@ -135,6 +135,11 @@ def _save_assets(export_dir: str, assets: Sequence[Tensor] | None) -> None:
         packed = AnyProto(type_url=_ASSET_URL, value=asset.SerializeToString())
         if packed not in listed:
             listed.append(packed)
+    logging.info("Assets added to graph.")
+    if targets:
+        logging.info("Assets written to: %s", os.path.join(export_dir, constants.ASSETS_DIRECTORY))
+    else:
+        logging.info("No assets to write.")
 
 
 def _asset_path(tensor: Any) -> str:

@@ -16,6 +16,8 @@ def _columns(tf):
             "tables": [fc.numeric_column("x"), hashed, fc.embedding_column(word, 3)], "shared": [
                 fc.numeric_column("x"), fc.embedding_column(fc.categorical_column_with_vocabulary_list("word", ["d", "a"]), 3),
                 *fc.shared_embedding_columns([fc.categorical_column_with_hash_bucket("word", 10)], 2)],
+            "crosses": [fc.embedding_column(fc.crossed_column(["word", fc.bucketized_column(fc.numeric_column("x"), [0.0])], 9), 2),
+                        fc.indicator_column(fc.crossed_column([word, "word"], 5))],
             "many": [fc.numeric_column("x"), hashed, fc.indicator_column(word), fc.bucketized_column(fc.numeric_column("x"), [0.0, 0.5])]}
 
 
@@ -75,3 +77,5 @@ def cases(tf, np):
     yield "wide and deep", combined("Classifier", binary, True, columns["x"] + columns["word"], "deep")
     yield "wide and deep regressor", combined("Regressor", real, False, columns["word"], "x")
     yield "linear", lambda: _trained(tf, np, lambda config: estimator.LinearClassifier(columns["x"] + columns["word"], config=config), binary, True)
+    yield "crosses", classifier(binary, True, "crosses", [3, 2])
+    yield "wide and deep with crosses", combined("Classifier", binary, True, [tf.feature_column.crossed_column(["word", "word"], 5)], "crosses")

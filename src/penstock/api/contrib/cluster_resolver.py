@@ -5,5 +5,6 @@ from penstock.api._table import publish
 
 TABLE: dict[str, str] = {
     "penstock.estimator.cluster_resolver": "ClusterResolver SimpleClusterResolver TFConfigClusterResolver TPUClusterResolver UnionClusterResolver",
+    "penstock.estimator.managed_clusters": "GCEClusterResolver KubernetesClusterResolver SlurmClusterResolver",
 }
-publish(__name__, TABLE, missing="GCEClusterResolver KubernetesClusterResolver SlurmClusterResolver")
+publish(__name__, TABLE)

@@ -5,6 +5,7 @@ columns are built upon it. A *dense* column gives a tensor [batch, ...]; a *cate
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from penstock.graph import dtypes
@@ -12,12 +13,14 @@ from penstock.graph.composite import SparseTensor, convert_to_tensor_or_sparse_t
 from penstock.graph.convert import to_tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape
+from penstock.ops.array.cast import cast
 from penstock.ops.array.gather import gather_nd
 from penstock.ops.array.select import where
 from penstock.ops.array.shape_ops import expand_dims, rank, shape
 from penstock.ops.flow.control_flow import cond
 from penstock.ops.math.compare import equal, not_equal
 from penstock.ops.sparse.sparse_functions import sparse_reshape
+from penstock.ragged.tensor import RaggedTensor
 
 
 class FeatureCache:
@@ -37,8 +40,7 @@ class FeatureCache:
             result = self._raw(key)
         elif isinstance(key, FeatureColumn):
             self._asking.append(key.name)
-            with name_scope(None, default_name=key.name):
-                result = key.transform_feature(self)
+            result = key.transform_feature(self)
             self._asking.pop()
             if result is None:
                 raise ValueError(f"Column {key.name} is not supported.")
@@ -47,11 +49,18 @@ class FeatureCache:
         self._made[key] = result
         return result
 
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What ``make`` returns; it is called once for a key."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
     def _raw(self, key: str) -> Any:
         if key not in self._features:
             needed = f" The column {self._asking[0]!r} needs it;" if self._asking else ""
             raise ValueError(f"Feature {key} is not in features dictionary.{needed} features are {sorted(map(str, self._features))}.")
-        tensor = convert_to_tensor_or_sparse_tensor(self._features[key])
+        given = self._features[key]
+        tensor = given.to_sparse() if isinstance(given, RaggedTensor) else convert_to_tensor_or_sparse_tensor(given)
         ndims = tensor.shape.ndims if not isinstance(tensor, SparseTensor) else (tensor.dense_shape.shape.extents or (None,))[0]
         if ndims is None:
             if isinstance(tensor, SparseTensor):
@@ -159,8 +168,8 @@ def sparse_input(tensor: Any, ignore_value: Any = None) -> SparseTensor:
     with name_scope(None, "to_sparse_input", [tensor]):
         tensor = to_tensor(tensor)
         if ignore_value is None:
-            ignore_value = "" if tensor.dtype == dtypes.string else tensor.dtype.as_numpy_dtype(-1)
-        indices = where(not_equal(tensor, to_tensor(ignore_value, tensor.dtype, name="ignore_value")), name="indices")
+            ignore_value = "" if tensor.dtype == dtypes.string else -1
+        indices = where(not_equal(tensor, cast(ignore_value, tensor.dtype, name="ignore_value")), name="indices")
         return SparseTensor(indices, gather_nd(tensor, indices, name="values"), shape(tensor, out_type=dtypes.int64, name="dense_shape"))
 
 

@@ -22,6 +22,9 @@ from penstock.variables.initializers import Zeros
 from penstock.variables.partitioned import PartitionedVariable
 from penstock.variables.scope import get_variable, get_variable_scope, variable_scope
 
+# What TensorFlow's linear model makes beyond ours: a resource has a node more than a variable, each use reads it, and ids are flattened in any case.
+_RESOURCE, _READ, _FLAT_IDS = 1, 1, 10
+
 
 def input_layer(features: dict[str, Any], feature_columns: Any, weight_collections: Any = None, trainable: bool = True,
                 cols_to_vars: dict[Any, Any] | None = None, cols_to_output_tensors: dict[Any, Any] | None = None) -> Any:
@@ -81,6 +84,7 @@ def linear_model(features: dict[str, Any], feature_columns: Any, units: int = 1,
         _check_batch_sizes(sums, columns)
         bias = get_variable("bias_weights", [units], initializer=Zeros(), trainable=trainable, collections=collections)
         variables["bias"] = _variable_parts(bias)
+        default_graph().imply(_RESOURCE + _READ)
         return bias_add(add_n(sums, name="weighted_sum_no_bias"), bias, name="weighted_sum")
 
 
@@ -113,8 +117,12 @@ def joined_sequences(outputs: list[Any], lengths: list[Any], columns: list[Any])
     _check_batch_sizes(outputs, columns)
     checks = [assert_equal(lengths[0], length, message=f"the sequences of the columns {columns[0].name!r} and {column.name!r} differ in length")
               for length, column in zip(lengths[1:], columns[1:])]
+    joined = concat(outputs, -1)
+    if not checks:
+        return joined, lengths[0]
+    default_graph().imply(-2 * len(checks))  # which TensorFlow makes without a message
     with control_dependencies(checks):
-        return concat(outputs, -1), identity(lengths[0])
+        return joined, identity(lengths[0])
 
 
 def make_parse_example_spec(feature_columns: Iterable[FeatureColumn]) -> dict[str, Any]:
@@ -176,10 +184,14 @@ def _weighted_sum(column: Any, cache: FeatureCache, units: int, combiner: str, c
     categorical = isinstance(column, CategoricalColumn)
     rows = column.num_buckets if categorical else column.variable_shape.num_elements()
     weights = get_variable("weights", [rows, units], initializer=Zeros(), trainable=trainable, collections=collections)
+    default_graph().imply(_RESOURCE)
     if not categorical:
+        default_graph().imply(_READ)
         return weights, matmul(flat_numbers(column, cache, collections, trainable), weights, name="weighted_sum")
     ids, id_weights = column.get_sparse_tensors(cache)
-    if ids.dense_shape.shape.extents != (2,):  # a matrix is what it should be
+    if ids.dense_shape.shape.extents == (2,):  # a matrix is what it should be
+        default_graph().imply(_FLAT_IDS if id_weights is None else 2 * _FLAT_IDS)
+    else:
         batch = shape(ids)[0]
         ids = sparse_reshape(ids, [batch, -1])
         id_weights = None if id_weights is None else sparse_reshape(id_weights, [batch, -1])

@@ -9,6 +9,7 @@ from penstock.estimator.columns.categorical import HashedCategoricalColumn
 from penstock.graph import dtypes
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.ops.array.cast import cast
 from penstock.ops.array.pack import stack
 from penstock.ops.sparse.sparse_cross import sparse_cross_hashed
@@ -60,7 +61,8 @@ def with_known_batch(crosses: SparseTensor, features: list[Any]) -> SparseTensor
     batch = next((each.shape.extents[0] for each in features if not isinstance(each, SparseTensor) and each.shape.ndims), None)
     if batch is None:
         return crosses
-    return SparseTensor(crosses.indices, crosses.values, stack([to_tensor(batch, dtypes.int64), crosses.dense_shape[1]]))
+    with default_graph().counting_as(0):  # TensorFlow forgets it
+        return SparseTensor(crosses.indices, crosses.values, stack([to_tensor(batch, dtypes.int64), crosses.dense_shape[1]]))
 
 
 def crossed_column(keys: Any, hash_bucket_size: int, hash_key: int | None = None) -> CrossedColumn:

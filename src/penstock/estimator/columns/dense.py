@@ -8,6 +8,7 @@ from typing import Any
 from penstock.estimator.columns.base import CategoricalColumn, DenseColumn, FeatureCache
 from penstock.estimator.columns.sequence import Sequence, SequenceCategoricalColumn, sequence_lengths
 from penstock.graph import dtypes
+from penstock.graph.graph import default_graph
 from penstock.graph.scopes import add_to_collection, get_collection, name_scope
 from penstock.graph.shape import TensorShape, as_shape
 from penstock.ops.array.fill import one_hot
@@ -27,6 +28,7 @@ class _OfCategorical(DenseColumn):
     categorical_column: Any
     suffix: str
     maker: str
+    nodes_of_lengths = 0  # that TensorFlow makes beyond ours for the lengths of sequences
 
     def _check_sequence(self, wanted: bool) -> None:
         """ValueError for ids of sequences in a layer that knows none, and the reverse."""
@@ -43,6 +45,7 @@ class _OfCategorical(DenseColumn):
         """Its numbers for a batch of sequences: [batch, steps, ...], and their lengths."""
         self._check_sequence(True)
         dense = self._numbers(cache, weight_collections, trainable)
+        default_graph().imply(self.nodes_of_lengths)
         return Sequence(dense, sequence_lengths(self.categorical_column.get_sparse_tensors(cache).id_tensor))
 
     def get_dense_tensor(self, cache: FeatureCache, weight_collections: Any = None, trainable: bool = True) -> Any:
@@ -78,6 +81,7 @@ class IndicatorColumn(_OfCategorical, namedtuple("IndicatorColumn", ["categorica
     """What ``indicator_column`` returns."""
 
     suffix, maker = "indicator", "indicator_column"
+    nodes_of_lengths = 19  # it reshapes the ids once more
 
     @property
     def variable_shape(self) -> TensorShape:
@@ -182,7 +186,7 @@ class SharedEmbeddingColumn(EmbeddingBase, namedtuple("SharedEmbeddingColumn", [
 def embedding_column(categorical_column: CategoricalColumn, dimension: int, combiner: str = "mean", initializer: Any = None,
                      ckpt_to_load_from: Any = None, tensor_name_in_ckpt: Any = None, max_norm: Any = None, trainable: bool = True) -> EmbeddingColumn:
     """``tf.feature_column.embedding_column``: a vector that is learned for each id."""
-    initializer = _checked_embedding(dimension, initializer, ckpt_to_load_from, tensor_name_in_ckpt, "")
+    initializer = _checked_embedding(dimension, initializer, ckpt_to_load_from, tensor_name_in_ckpt, [categorical_column.name])
     return EmbeddingColumn(categorical_column, dimension, combiner, initializer, ckpt_to_load_from, tensor_name_in_ckpt, max_norm, trainable)
 
 
@@ -190,7 +194,7 @@ def shared_embedding_columns(categorical_columns: Any, dimension: int, combiner:
                              shared_embedding_collection_name: str | None = None, ckpt_to_load_from: Any = None, tensor_name_in_ckpt: Any = None,
                              max_norm: Any = None, trainable: bool = True) -> list[SharedEmbeddingColumn]:
     """``tf.feature_column.shared_embedding_columns``: several columns of the same ids, with one table."""
-    initializer = _checked_embedding(dimension, initializer, ckpt_to_load_from, tensor_name_in_ckpt, "s")
+    initializer = _checked_embedding(dimension, initializer, ckpt_to_load_from, tensor_name_in_ckpt, [column.name for column in categorical_columns])
     ordered = sorted(categorical_columns, key=lambda column: column.name)
     first = _ids_of(ordered[0])
     for column in ordered[1:]:
@@ -211,12 +215,12 @@ def _ids_of(column: Any) -> Any:
     return getattr(column, "categorical_column", column)
 
 
-def _checked_embedding(dimension: Any, initializer: Any, checkpoint: Any, tensor_name: Any, plural: str) -> Any:
+def _checked_embedding(dimension: Any, initializer: Any, checkpoint: Any, tensor_name: Any, names: list[str]) -> Any:
     """The initializer of an embedding table."""
     if dimension is None or dimension < 1:
         raise ValueError(f"Invalid dimension {dimension}.")
     if (checkpoint is None) != (tensor_name is None):
         raise ValueError("Must specify both `ckpt_to_load_from` and `tensor_name_in_ckpt` or none of them.")
     if initializer is not None and not callable(initializer):
-        raise ValueError(f"initializer must be callable if specified. Embedding of column_name{plural}: {initializer}")
+        raise ValueError(f"initializer must be callable if specified. Embedding of column_name{'s' if len(names) > 1 else ''}: {', '.join(names)}")
     return TruncatedNormal(mean=0.0, stddev=1 / math.sqrt(dimension)) if initializer is None else initializer

@@ -19,9 +19,10 @@ from penstock.graph.composite import SparseTensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, as_shape
 from penstock.ops.array.cast import cast
-from penstock.ops.array.fill import zeros
+from penstock.ops.array.fill import ones_like, zeros
 from penstock.ops.array.pack import concat
 from penstock.ops.array.shape_ops import reshape, shape
+from penstock.ops.math.reduce import reduce_prod
 from penstock.ops.math.rounding import ceil
 from penstock.ops.math.segment import segment_max
 from penstock.ops.sparse.sparse_functions import sparse_reshape, sparse_tensor_to_dense
@@ -37,16 +38,18 @@ class Sequence(NamedTuple):
 
 def sequence_lengths(sparse: SparseTensor, values_per_step: int = 1) -> Any:
     """The number of steps of each example: its last index decides; rows without values have none."""
-    with name_scope(None, "sequence_length"):
-        ends = segment_max(sparse.indices[:, 1] + 1, segment_ids=sparse.indices[:, 0])
-        lengths = cast(ceil(cast(ends, dtypes.float64) / values_per_step), dtypes.int64)
+    with name_scope(None, "sequence_length") as scope:
+        examples, places = sparse.indices[:, 0], sparse.indices[:, 1]
+        ends = segment_max(places + ones_like(places), segment_ids=examples)
+        lengths = cast(ceil(ends / values_per_step), dtypes.int64)
         missing = shape(sparse)[:1] - shape(lengths)[:1]
-        return concat([lengths, zeros(missing, dtype=lengths.dtype)], axis=0)
+        return concat([lengths, zeros(missing, dtype=lengths.dtype)], axis=0, name=scope)
 
 
 def _by_steps(sparse: SparseTensor) -> SparseTensor:
     """[batch, steps, values of a step]."""
-    return sparse_reshape(sparse, [shape(sparse)[0], shape(sparse)[1], -1])
+    extents = shape(sparse)
+    return sparse_reshape(sparse, [extents[0], extents[1], reduce_prod(extents[2:])])
 
 
 class SequenceCategoricalColumn(CategoricalColumn, namedtuple("SequenceCategoricalColumn", ["categorical_column"])):
@@ -73,8 +76,10 @@ class SequenceCategoricalColumn(CategoricalColumn, namedtuple("SequenceCategoric
 
     def get_sparse_tensors(self, cache: FeatureCache) -> IdsAndWeights:
         """Ids as [batch, steps, ids of a step]: those of different steps are not combined."""
-        ids, weights = self.categorical_column.get_sparse_tensors(cache)
-        return IdsAndWeights(_by_steps(ids), None if weights is None else _by_steps(weights))
+        def by_steps() -> IdsAndWeights:
+            ids, weights = self.categorical_column.get_sparse_tensors(cache)
+            return IdsAndWeights(_by_steps(ids), None if weights is None else _by_steps(weights))
+        return cache.once((self, "by steps"), by_steps)
 
 
 class SequenceNumericColumn(DenseColumn, namedtuple("SequenceNumericColumn", ["key", "shape", "default_value", "dtype", "normalizer_fn"])):

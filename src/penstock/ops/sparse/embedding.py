@@ -13,6 +13,7 @@ import numpy as np
 from penstock.graph import dtypes as dt
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.notes import Lookup, note_lookup
 from penstock.graph.scopes import colocate_with, name_scope
@@ -164,6 +165,7 @@ def _check_weights(sp_ids: SparseTensor, sp_weights: Any) -> None:
 
 
 def _combine_weighted(rows: Tensor, weights: Tensor, segments: Tensor, combiner: str, scope: str) -> Tensor:
+    default_graph().imply(9)  # TensorFlow gives the weights their rank in the step
     weights = cast(weights, rows.dtype.base_dtype)
     for _ in range(rows.shape.ndims - 1):
         weights = expand_dims(weights, -1)
@@ -222,4 +224,5 @@ def _without_invalid_ids(ids: SparseTensor, weights: Any, combiner: str) -> tupl
     if weights is not None:  # also where all weights count: another number of them than of ids is an error
         counts = ones_like(weights.values, dtype=dt.bool_) if combiner == "sum" else greater(weights.values, 0.0)
         valid = logical_and(valid, counts)
+        default_graph().imply(0 if combiner == "sum" else 19)  # TensorFlow leaves out ids first, and then weights
     return sparse_retain(ids, valid), None if weights is None else sparse_retain(weights, valid)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from penstock.contrib.layers.shaping import inner_flatten
 from penstock.estimator.columns.base import FeatureCache, FeatureColumn
 from penstock.graph.composite import SparseTensor
+from penstock.graph.graph import default_graph
 from penstock.ops.array.pack import concat
 from penstock.ops.sparse.sparse_functions import sparse_reshape
 from penstock.platform import logging
@@ -101,7 +102,11 @@ def with_rank(tensor: Any, rank: int, column_name: str) -> Any:
         if isinstance(tensor, SparseTensor):
             return sparse_reshape(tensor, concat((tensor.dense_shape, [1]), 0))
         return tensor[..., None]
-    return tensor if ndims == rank else inner_flatten(tensor, rank)
+    if ndims != rank:
+        return inner_flatten(tensor, rank)
+    if isinstance(tensor, SparseTensor):
+        default_graph().imply(16)  # TensorFlow reshapes it all the same
+    return tensor
 
 
 def parts(variable: Any) -> list[Any]:

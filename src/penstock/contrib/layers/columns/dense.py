@@ -220,11 +220,11 @@ class EmbeddingColumn(DenseLayersColumn, DenseColumn, namedtuple("EmbeddingColum
     def dnn_input(self, cache: FeatureCache, weight_collections: Any, trainable: bool, output_rank: int = 2) -> Any:
         """The combined embeddings of an example's ids; zeros if it has none."""
         ids, weights = self.sparse_id_column.get_sparse_tensors(cache)
+        ids, weights = with_rank(ids, output_rank, self.name), None if weights is None else with_rank(weights, output_rank, self.name)
         table = parts(self._table(weight_collections, trainable))
         restore_from_checkpoint(self, table)
-        return safe_embedding_lookup_sparse(
-            table, with_rank(ids, output_rank, self.name), sparse_weights=None if weights is None else with_rank(weights, output_rank, self.name),
-            combiner=self.combiner, name=f"{self.name}weights", max_norm=self.max_norm)
+        return safe_embedding_lookup_sparse(table, ids, sparse_weights=weights, combiner=self.combiner, name=f"{self.name}weights",
+                                            max_norm=self.max_norm)
 
     def linear_input(self, cache: FeatureCache) -> Any:
         """ValueError: linear models take the ids themselves."""
