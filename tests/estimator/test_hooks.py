@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 
 import numpy as np
@@ -101,6 +102,18 @@ def test_progress_on_a_terminal(model, monkeypatch):
     assert "7/7" in shown and "loss=" in shown and "steps/s" in shown
     (line,) = [line for line in shown.replace("\r", "\n").splitlines() if line.startswith("evaluation at step 7: ")]
     assert "average_loss " in line and "loss " in line
+
+
+def test_a_terminal_that_does_not_know_its_width(model, monkeypatch):
+    reader, writer = os.openpty()
+    assert os.get_terminal_size(writer).columns == 0
+    with os.fdopen(writer, "w") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        model.train(inputs(), max_steps=3)
+        terminal.flush()
+        shown = os.read(reader, 4096).decode()
+    os.close(reader)
+    assert "3/3" in shown and "steps/s" in shown
 
 
 def test_no_progress_elsewhere(model, capsys):

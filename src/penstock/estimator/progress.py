@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import logging as standard_logging
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +38,9 @@ class _ProgressHook(SessionRunHook):
         step = int(session.run(self._step))
         if self.bar is None:
             last = self._last_step if self._steps is None else step + self._steps
-            self.bar = _Bar(desc="training", initial=step, total=last, unit=" steps", file=sys.stderr, dynamic_ncols=True, mininterval=0.2)
+            width = _assumed_width()
+            self.bar = _Bar(desc="training", initial=step, total=last, unit=" steps", file=sys.stderr, mininterval=0.2, ncols=width,
+                            nrows=None if width is None else 24, dynamic_ncols=width is None)
         self.bar.n = step
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
@@ -80,6 +83,14 @@ def progress_hooks(loss: Any, steps: int | None, last_step: int | None) -> Itera
 def _on_terminal() -> bool:
     isatty = getattr(sys.stderr, "isatty", None)  # programs put objects of their own there
     return isatty is not None and bool(isatty())
+
+
+def _assumed_width() -> int | None:
+    """The columns of a terminal that does not know them, as those of scripts and containers; None for others, whose bar follows the window."""
+    try:
+        return None if os.get_terminal_size(sys.stderr.fileno()).columns else 80
+    except (OSError, AttributeError):  # not a file, though it says that it is a terminal
+        return None
 
 
 def show_evaluation(results: dict[str, Any]) -> None:
