@@ -51,7 +51,7 @@ def _dimension_list(dims: _Dims, count: int) -> list[int]:
 
 
 @dataclass
-class _Step:
+class _GridStep:
     """The values of the dimensions in one step: memories and outputs of the step before, outputs and states of this one."""
 
     memory: list[Any]
@@ -113,7 +113,7 @@ class GridRNNCell(RNNCell):
         """One step: the outputs of the output dimensions, and the states of the recurrent ones."""
         grid = self._grid
         memory, before = self._previous(state)
-        step = _Step(memory, before, [None] * grid.count, [None] * grid.count)
+        step = _GridStep(memory, before, [None] * grid.count, [None] * grid.count)
         with variable_scope(scope or type(self).__name__):
             self._project(inputs, step)
             self._propagate(grid.first, step, True)
@@ -143,7 +143,7 @@ class GridRNNCell(RNNCell):
                 before[index] = own
         return memory, before
 
-    def _project(self, inputs: Any, step: _Step) -> None:
+    def _project(self, inputs: Any, step: _GridStep) -> None:
         """Puts the input of the network in the place of the outputs, and memories, of the input dimensions."""
         dims = self._grid.inputs
         if inputs is None or not dims or inputs.shape.with_rank(2).as_list()[1] == 0:
@@ -154,7 +154,7 @@ class GridRNNCell(RNNCell):
             if self._has_memory:
                 step.memory[index] = tf.matmul(part, get_variable(f"project_c_{index}", size, dtype=inputs.dtype))
 
-    def _propagate(self, dims: list[int], step: _Step, first: bool) -> None:
+    def _propagate(self, dims: list[int], step: _GridStep, first: bool) -> None:
         """One step of these dimensions, which do not see each other's new outputs."""
         if not dims:
             return

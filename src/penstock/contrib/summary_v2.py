@@ -13,14 +13,14 @@ from penstock.contrib.summary import SummaryWriter as SummaryWriter
 from penstock.contrib.summary import flush as flush
 
 
-class _Step(threading.local):
+class _ThreadSettings(threading.local):
     """Of this thread: the default step, and the condition of `record_if`."""
 
     value: Any = None
     condition: Any = None
 
 
-_state = _Step()
+_state = _ThreadSettings()
 
 
 def create_file_writer(logdir: Any, max_queue: Any = None, flush_millis: Any = None, filename_suffix: Any = None,

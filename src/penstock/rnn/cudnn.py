@@ -27,7 +27,7 @@ from penstock.variables.initializers import Constant, GlorotUniform
 from penstock.variables.scope import get_variable, get_variable_scope, variable_scope
 
 
-class _Step(RNNCell):
+class _DirectionCell(RNNCell):
     """One step of one direction of a layer. Its inputs are multiplied already; their biases are added."""
 
     def __init__(self, mode: str, units: int, kernel: Any, bias: Any) -> None:
@@ -88,7 +88,7 @@ def run(converter: params.CudnnParamsFormatConverter, inputs: Any, input_h: Any,
             projected = reshape(matmul(reshape(given, [-1, converter.depth(layer)]), kernels[0]) + bias, [extents[0], extents[1], gates * units])
             projected.set_shape([*given.shape.as_list()[:2], gates * units])
             start = LSTMStateTuple(input_c[number], input_h[number]) if mode == "lstm" else input_h[number]
-            output, state = dynamic_rnn(_Step(mode, units, kernels[1], state_bias), projected, sequence_lengths, start, time_major=True,
+            output, state = dynamic_rnn(_DirectionCell(mode, units, kernels[1], state_bias), projected, sequence_lengths, start, time_major=True,
                                         scope=f"layer_{number}")
             outputs.append(_reverse(output, sequence_lengths) if direction else output)
             last_h.append(state.h if mode == "lstm" else state)

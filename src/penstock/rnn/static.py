@@ -42,12 +42,12 @@ def static_rnn(cell: Any, inputs: Any, initial_state: Any = None, dtype: Any = N
             if masked is None:
                 output, state = cell(item, state)
             else:
-                output, state = masked(time, state, _Step(cell, item, state), skip_conditionals=False)
+                output, state = masked(time, state, _CellCall(cell, item, state), skip_conditionals=False)
             outputs.append(output)
     return outputs, state
 
 
-class _Step:
+class _CellCall:
     """A call of a cell, for later."""
 
     def __init__(self, cell: Any, inputs: Any, state: Any) -> None:

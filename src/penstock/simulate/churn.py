@@ -158,7 +158,7 @@ class _Worker:
         self.cluster, self.task, self.session = cluster, task_name("worker", index), name
         self.alive = True
         self._connections: dict[str, _Connection] = {}
-        self.step: _Step | None = None
+        self.step: _FragileStep | None = None
         cluster.clock.after(0.0, self.register)
 
     def connection(self, task: str) -> _Connection:
@@ -189,7 +189,7 @@ class _Worker:
     def begin(self) -> None:
         """The next step."""
         if self.alive and not self.cluster.closing:
-            self.step = _Step(self)
+            self.step = _FragileStep(self)
             self.step.begin()
 
     def ended(self, error: OpError | None) -> None:
@@ -213,7 +213,7 @@ class _Worker:
             self.cluster.clock.after(4 * _LATENCY if graceful else 0.0, connection.end)
 
 
-class _Step:
+class _FragileStep:
     """One step of a worker: ``distributed/step_run.py`` on the virtual clock."""
 
     def __init__(self, worker: _Worker) -> None:

@@ -208,14 +208,14 @@ class _Loop:
             self._ended(self, begin)
             self.begin()
 
-        step = _Step(self, over)
+        step = _WorkerStep(self, over)
         if delay:
             simulation.clock.after(delay, step.begin)
         else:
             step.begin()
 
 
-class _Step:
+class _WorkerStep:
     """One step of a worker."""
 
     def __init__(self, loop: _Loop, over: Callable[[], None]) -> None:
@@ -273,7 +273,7 @@ class _Tables:
 class _PartRun:
     """A part of one step: its blocks run as what they need is there."""
 
-    def __init__(self, step: _Step, part: Part, tables: _Tables) -> None:
+    def __init__(self, step: _WorkerStep, part: Part, tables: _Tables) -> None:
         self.step, self.part = step, part
         self.process = step.simulation.process(step.task(part.task))
         self._tables, self._pending, self._left = tables, tables.pending.copy(), len(part.blocks)

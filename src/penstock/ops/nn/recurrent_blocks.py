@@ -53,7 +53,7 @@ class _Weights(NamedTuple):
         return np.concatenate([gates[self.order.index(place)] for place in range(4)], axis=-1)
 
 
-class _Step(NamedTuple):
+class _Gates(NamedTuple):
     """What an LSTM gives in one step: the gates, the state before and after its tanh, the output."""
 
     i: Any
@@ -65,7 +65,7 @@ class _Step(NamedTuple):
     h: Any
 
 
-def _lstm(x: np.ndarray, cs_prev: np.ndarray, h_prev: np.ndarray, weights: _Weights, forget_bias: float, cell_clip: float) -> _Step:
+def _lstm(x: np.ndarray, cs_prev: np.ndarray, h_prev: np.ndarray, weights: _Weights, forget_bias: float, cell_clip: float) -> _Gates:
     i, ci, f, o = weights.split(np.concatenate([x, h_prev], 1) @ weights.w + weights.b)
     i, ci = _sigmoid(i + weights.peep(cs_prev, weights.wci)), np.tanh(ci)
     f = _sigmoid(f + x.dtype.type(forget_bias) + weights.peep(cs_prev, weights.wcf))
@@ -74,10 +74,10 @@ def _lstm(x: np.ndarray, cs_prev: np.ndarray, h_prev: np.ndarray, weights: _Weig
         cs = np.clip(cs, -cell_clip, cell_clip).astype(x.dtype)
     o = _sigmoid(o + weights.peep(cs, weights.wco))
     co = np.tanh(cs)
-    return _Step(i, cs, f, o, ci, co, co * o)
+    return _Gates(i, cs, f, o, ci, co, co * o)
 
 
-def _lstm_backward(cs_prev: np.ndarray, step: _Step, weights: _Weights, cs_grad: np.ndarray,
+def _lstm_backward(cs_prev: np.ndarray, step: _Gates, weights: _Weights, cs_grad: np.ndarray,
                    h_grad: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
     """The gradients of the state before, of all gates together, and of the peepholes. A state that was clipped counts as one that was not."""
     i, cs, f, o, ci, co, _ = step
@@ -131,7 +131,7 @@ class LSTMBlockCellGrad(_Backward):
         return [cs_prev.shape, TensorShape([rows, cells * 4]), wci.shape, wcf.shape, wco.shape]
 
     def kernel(cs_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, cs_grad, h_grad, use_peephole):
-        cs_prev_grad, gates_grad, peepholes = _lstm_backward(cs_prev, _Step(i, cs, f, o, ci, co, None), _Weights(w, wci, wcf, wco, b, use_peephole),
+        cs_prev_grad, gates_grad, peepholes = _lstm_backward(cs_prev, _Gates(i, cs, f, o, ci, co, None), _Weights(w, wci, wcf, wco, b, use_peephole),
                                                              cs_grad, h_grad)
         return (cs_prev_grad, gates_grad, *peepholes)
 
@@ -147,7 +147,7 @@ class _Sequence:
 
 def _sequence(seq_len_max: Any, x: Any, cs_prev: Any, h_prev: Any, weights: _Weights, forget_bias: float, cell_clip: float) -> tuple[np.ndarray, ...]:
     """All steps up to the longest sequence; what follows is 0."""
-    outputs = _Step(*(np.zeros((x.shape[0], *cs_prev.shape), x.dtype) for _ in range(7)))
+    outputs = _Gates(*(np.zeros((x.shape[0], *cs_prev.shape), x.dtype) for _ in range(7)))
     for time in range(int(seq_len_max)):
         step = _lstm(x[time], cs_prev, h_prev, weights, forget_bias, cell_clip)
         for whole, part in zip(outputs, step):
@@ -188,7 +188,7 @@ _BACKWARD = (f"seq_len_max: int64, x: T, cs_prev: T, h_prev: T, {_WEIGHTS}, {_GA
              "-> x_grad: T, cs_prev_grad: T, h_prev_grad: T, w_grad: T, wci_grad: T, wcf_grad: T, wco_grad: T, b_grad: T")
 
 
-def _backward_sequence(seq_len_max: Any, x: Any, cs_prev: Any, h_prev: Any, weights: _Weights, steps: _Step, cs_grad: Any,
+def _backward_sequence(seq_len_max: Any, x: Any, cs_prev: Any, h_prev: Any, weights: _Weights, steps: _Gates, cs_grad: Any,
                        h_grad: Any) -> tuple[np.ndarray, ...]:
     """From the last step to the first: the gradients of all inputs but the length."""
     x_grad, w_grad, b_grad = np.zeros_like(x), np.zeros_like(weights.w), np.zeros_like(weights.b)
@@ -196,7 +196,7 @@ def _backward_sequence(seq_len_max: Any, x: Any, cs_prev: Any, h_prev: Any, weig
     state_grad, output_grad = np.zeros_like(cs_prev), np.zeros_like(h_prev)
     for time in reversed(range(int(seq_len_max))):
         before, last = (steps.cs[time - 1], steps.h[time - 1]) if time else (cs_prev, h_prev)
-        step = _Step(*(each[time] for each in steps))
+        step = _Gates(*(each[time] for each in steps))
         state_grad, gates_grad, parts = _lstm_backward(before, step, weights, cs_grad[time] + state_grad, h_grad[time] + output_grad)
         both = gates_grad @ weights.w.T
         x_grad[time], output_grad = both[:, :x.shape[2]], both[:, x.shape[2]:]
@@ -217,7 +217,7 @@ class BlockLSTMGrad(_SequenceGrad):
     """The gradients of BlockLSTM."""
 
     def kernel(seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, h, cs_grad, h_grad, use_peephole):
-        return _backward_sequence(seq_len_max, x, cs_prev, h_prev, _Weights(w, wci, wcf, wco, b, use_peephole), _Step(i, cs, f, o, ci, co, h),
+        return _backward_sequence(seq_len_max, x, cs_prev, h_prev, _Weights(w, wci, wcf, wco, b, use_peephole), _Gates(i, cs, f, o, ci, co, h),
                                   cs_grad, h_grad)
 
 
@@ -227,7 +227,7 @@ class BlockLSTMGradV2(_SequenceGrad):
 
     def kernel(seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, h, cs_grad, h_grad, use_peephole):
         weights = _Weights(w, wci, wcf, wco, b, use_peephole, _SECOND_ORDER)
-        return _backward_sequence(seq_len_max, x, cs_prev, h_prev, weights, _Step(i, cs, f, o, ci, co, h), cs_grad, h_grad)
+        return _backward_sequence(seq_len_max, x, cs_prev, h_prev, weights, _Gates(i, cs, f, o, ci, co, h), cs_grad, h_grad)
 
 
 # --- GRU -------------------------------------------------------------------------------------------------------------

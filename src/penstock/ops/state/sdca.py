@@ -66,7 +66,7 @@ _COUNTS: dict[str, Any] = {"num_sparse_features": count(), "num_sparse_features_
                            "num_inner_iterations": Attr("int", minimum=1)}
 
 
-class _Step:
+class _BatchUpdate:
     """A step over a batch: the states of its examples, and what is to be added to the weights."""
 
     gradient = None
@@ -97,12 +97,12 @@ class _Step:
 
 
 @op("SdcaOptimizer", _SIGNATURE, loss_type=one_of(*LOSSES), adaptative=False, **_COUNTS)
-class SdcaOptimizer(_Step):
+class SdcaOptimizer(_BatchUpdate):
     """One step of the first version, whose attribute is misspelt."""
 
 
 @op("SdcaOptimizerV2", _SIGNATURE, loss_type=one_of(*LOSSES), adaptive=False, **_COUNTS)
-class SdcaOptimizerV2(_Step):
+class SdcaOptimizerV2(_BatchUpdate):
     """One step."""
 
 
