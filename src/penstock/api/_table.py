@@ -11,12 +11,14 @@ import sys
 from typing import Any
 
 from penstock.api.dispatched import HANDLERS, dispatching
+from penstock.platform.deprecation import older_spelling
 
 
-def publish(namespace: str, table: dict[str, str], submodules: str = "", missing: str = "") -> dict[str, str]:
+def publish(namespace: str, table: dict[str, str], submodules: str = "", missing: str = "", older: dict[str, str] | None = None) -> dict[str, str]:
     """Gives the module ``namespace`` the names of ``table`` and its ``submodules`` (namespaces below it). Returns {public name: origin}.
 
-    ``missing`` are parts of TensorFlow's namespace that Penstock does not have; using one says so.
+    ``missing`` are parts of TensorFlow's namespace that Penstock does not have; using one says so. ``older`` are spellings of before TensorFlow 1.0
+    and what stands for them now; using one warns, once.
     """
     package, absent = namespace.removesuffix(".root"), frozenset(missing.split())
     origins: dict[str, str] = {}
@@ -36,6 +38,8 @@ def publish(namespace: str, table: dict[str, str], submodules: str = "", missing
             reason = ": this part of TensorFlow's API is not in this version of Penstock" if name in absent else ""
             raise AttributeError(f"module '{public_name(namespace)}' has no attribute '{name}'{reason}")
         value = resolve(origin)
+        if older and name in older:
+            value = older_spelling(value, f"tf.{_short(namespace)}{name}", f"tf.{older[name]}")
         setattr(target, name, value)
         return value
 
@@ -56,6 +60,11 @@ def resolve(origin: str) -> Any:
     for part in filter(None, name.split(".")):
         value = getattr(value, part)
     return dispatching(origin, value) if origin in HANDLERS else value
+
+
+def _short(namespace: str) -> str:
+    """``train.`` for ``penstock.api.train``, nothing for the root."""
+    return public_name(namespace).removeprefix("tensorflow").removeprefix(".") + "." if not namespace.endswith(".root") else ""
 
 
 def public_name(namespace: str) -> str:

@@ -24,4 +24,5 @@ TABLE = {
     "penstock.ops.random.random_extra": "random_crop",
     "penstock.ops.nn.patches": "extract_image_patches extract_patches",
 }
-publish(__name__, TABLE, missing="non_max_suppression_overlaps non_max_suppression_with_scores")
+publish(__name__, TABLE, missing="non_max_suppression_overlaps non_max_suppression_with_scores",
+        older={"per_image_whitening": "image.per_image_standardization"})

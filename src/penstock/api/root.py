@@ -201,4 +201,15 @@ SUBMODULES = (
 MISSING = (
     "experimental lite"
 )
-publish(__name__, TABLE, SUBMODULES, MISSING)
+OLDER = {
+    "sub": "subtract", "mul": "multiply", "neg": "negative", "inv": "reciprocal", "pack": "stack", "unpack": "unstack", "select": "where",
+    "concat_v2": "concat", "listdiff": "setdiff1d", "complex_abs": "abs", "batch_matmul": "matmul", "op_scope": "name_scope",
+    "variable_op_scope": "variable_scope", "all_variables": "global_variables", "initialize_all_variables": "global_variables_initializer",
+    "initialize_variables": "variables_initializer", "initialize_local_variables": "local_variables_initializer",
+    "initialize_all_tables": "tables_initializer", "scalar_summary": "summary.scalar", "histogram_summary": "summary.histogram",
+    "image_summary": "summary.image", "audio_summary": "summary.audio", "merge_summary": "summary.merge", "merge_all_summaries": "summary.merge_all",
+    **{f"batch_{name}": name for name in ("cholesky", "cholesky_solve", "matrix_band_part", "matrix_determinant", "matrix_diag", "matrix_diag_part",
+                                          "matrix_inverse", "matrix_set_diag", "matrix_solve", "matrix_solve_ls", "matrix_transpose",
+                                          "matrix_triangular_solve", "self_adjoint_eig", "self_adjoint_eigvals", "svd")},
+}
+publish(__name__, TABLE, SUBMODULES, MISSING, OLDER)

@@ -54,4 +54,4 @@ TABLE: dict[str, str] = {
     "tensorboard.compat.proto.cluster_pb2": "ClusterDef JobDef",
     "tensorboard.compat.proto.saver_pb2": "SaverDef",
 }
-publish(__name__, TABLE)
+publish(__name__, TABLE, older={"SummaryWriter": "summary.FileWriter", "SummaryWriterCache": "summary.FileWriterCache"})

@@ -21,6 +21,26 @@ def _warn(key: Any, once: bool, message: str, *args: Any) -> None:
     logging.warning(message, *args)
 
 
+def warn_of_order(function: str, order: str) -> None:
+    """Says once per function that its arguments came in the order of before TensorFlow 1.0."""
+    _warn((function, "order"), True, "%s was called with its arguments in the order of before TensorFlow 1.0. It is now %s.", function, order)
+
+
+def older_spelling(value: Any, old: str, new: str) -> Any:
+    """A function under the name that it had before TensorFlow 1.0: its first call warns. What is not a function stays as it is, and warns now."""
+    message = "%s is the spelling of before TensorFlow 1.0. Use %s."
+    if not inspect.isfunction(value):
+        _warn(old, True, message, old, new)
+        return value
+
+    @functools.wraps(value)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        _warn(old, True, message, old, new)
+        return value(*args, **kwargs)
+
+    return function
+
+
 def _when(date: str | None) -> str:
     return "in a future version" if date is None else f"after {date}"
 

@@ -23,6 +23,7 @@ from penstock.ops.array.shape_ops import INDEX_32, INDEX_64, as_array, expand_di
 from penstock.ops.array.slicing import Slice
 from penstock.ops.common import at_least, canonical_axis, shape_text
 from penstock.ops.constant import identity
+from penstock.platform.deprecation import warn_of_order
 
 AT_LEAST_1 = Attr("int", minimum=1)
 
@@ -205,11 +206,14 @@ class ConcatOffset:
 
 
 def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
-    """``tf.concat``: tensors joined along an axis. The order of the arguments is that of TensorFlow 1.0 and later.
+    """``tf.concat``: tensors joined along an axis. ``tf.concat(axis, values)``, the order of before TensorFlow 1.0, works with a warning.
 
     >>> concat([[[1, 2]], [[3, 4], [5, 6]]], 0).shape.as_list()
     [3, 2]
     """
+    if isinstance(axis, (list, tuple)) and not isinstance(values, (list, tuple)):
+        warn_of_order("tf.concat", "tf.concat(values, axis)")
+        values, axis = axis, values
     if not isinstance(values, (list, tuple)):
         values = [values]
     if len(values) == 1:
@@ -436,11 +440,15 @@ def _split_sizes(sizes: list[int | None], extent: int | None) -> list[int | None
 
 
 def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split") -> list[Tensor]:
-    """``tf.split``: a tensor cut along an axis into a number of equal parts, or into parts of given extents.
+    """``tf.split``: a tensor cut along an axis into a number of equal parts, or into parts of given extents. ``tf.split(axis, number, value)``, the
+    order of before TensorFlow 1.0, works with a warning.
 
     >>> [part.shape.as_list() for part in split([[1, 2, 3]], [1, 2], axis=1)]
     [[1, 1], [1, 2]]
     """
+    if isinstance(value, (int, np.integer)) and not isinstance(axis, (int, np.integer)):
+        warn_of_order("tf.split", "tf.split(value, num_or_size_splits, axis)")
+        value, axis = axis, value
     if type(num_or_size_splits) is int and default_graph().imperative:  # no node to make for the number
         return Split(axis, value, num_split=num_or_size_splits, name=name)
     sizes = to_tensor(num_or_size_splits)

@@ -24,6 +24,7 @@ from penstock.ops.nn.candidate import compute_accidental_hits, log_uniform_candi
 from penstock.ops.nn.cross_entropy import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits_v2
 from penstock.ops.sparse.embedding import embedding_lookup
 from penstock.ops.sparse.sparse_functions import sparse_to_dense
+from penstock.platform.deprecation import warn_of_order
 
 # Nodes that TensorFlow has beside ours, on whose number seeds that are not given depend: it asks for shapes at run time and sums rows by products.
 _NODES_OF_LOGITS, _NODES_OF_HITS, _NODES_OF_SUM = 31, 2, 10
@@ -84,10 +85,19 @@ def _accidental(labels: Tensor, sampled: Tensor, num_true: int, logits: Tensor) 
     return sparse_to_dense(places, target, weights, 0.0, validate_indices=False)
 
 
+def _in_order(function: str, labels: Any, inputs: Any) -> tuple[Any, Any]:
+    """Labels are integers and inputs are not; before TensorFlow 1.0 the inputs came first."""
+    if isinstance(labels, Tensor) and isinstance(inputs, Tensor) and labels.dtype.is_floating and inputs.dtype.is_integer:
+        warn_of_order(function, f"{function}(weights, biases, labels, inputs, ...)")
+        return inputs, labels
+    return labels, inputs
+
+
 def nce_loss(weights: Any, biases: Any, labels: Any, inputs: Any, num_sampled: int, num_classes: int, num_true: int = 1,
              sampled_values: Any = None, remove_accidental_hits: bool = False, partition_strategy: str = "mod",
              name: str = "nce_loss") -> Tensor:
     """``tf.nn.nce_loss``: noise-contrastive estimation; a logistic loss of true against sampled classes, one per example."""
+    labels, inputs = _in_order("tf.nn.nce_loss", labels, inputs)
     logits, targets = sampled_logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
                                      remove_accidental_hits, partition_strategy, name)
     default_graph().imply(_NODES_OF_SUM)
@@ -98,6 +108,7 @@ def sampled_softmax_loss(weights: Any, biases: Any, labels: Any, inputs: Any, nu
                          num_true: int = 1, sampled_values: Any = None, remove_accidental_hits: bool = True,
                          partition_strategy: str = "mod", name: str = "sampled_softmax_loss", seed: Any = None) -> Tensor:
     """``tf.nn.sampled_softmax_loss``: the softmax loss over the true and the sampled classes, one per example; for training only."""
+    labels, inputs = _in_order("tf.nn.sampled_softmax_loss", labels, inputs)
     logits, targets = sampled_logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
                                      remove_accidental_hits, partition_strategy, name, seed)
     return softmax_cross_entropy_with_logits_v2(labels=stop_gradient(targets), logits=logits)

@@ -1,0 +1,55 @@
+"""Spellings and orders of arguments of before TensorFlow 1.0: they work, and each warns once."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import penstock as tf
+from penstock.api import image, root, train
+from penstock.platform import deprecation
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+def warnings(monkeypatch):
+    """What was said, and nothing was said before."""
+    said = []
+    monkeypatch.setattr(deprecation, "_warned", set())
+    monkeypatch.setattr(deprecation.logging, "warning", lambda message, *args: said.append(message % args))
+    return said
+
+
+def test_names_warn_once(warnings):
+    with tf.Graph().as_default(), tf.Session() as session:
+        a = tf.constant([[1.0, 2.0]])
+        values = session.run([tf.mul(a, a), tf.sub(a, a), tf.neg(a), tf.pack([a, a])[1], tf.mul(a, 2.0), tf.select(a > 1, a, -a)])
+        assert [value.tolist()[0] for value in values] == [[1, 4], [0, 0], [-1, -2], [1, 2], [2, 4], [-1, 2]]
+        session.run(tf.initialize_all_variables())
+    assert warnings == [f"tf.{old} is the spelling of before TensorFlow 1.0. Use tf.{new}." for old, new in (
+        ("mul", "multiply"), ("sub", "subtract"), ("neg", "negative"), ("pack", "stack"), ("select", "where"),
+        ("initialize_all_variables", "global_variables_initializer"))]
+
+
+def test_all_older_names_lead_to_what_is_named():
+    for module in (root, train, image):
+        for old in getattr(module, "OLDER", ()):
+            new = root
+            for part in root.OLDER[old].split("."):
+                new = getattr(new, part)
+            assert callable(getattr(module, old)) and callable(new)
+
+
+def test_orders_of_arguments(warnings):
+    with tf.Graph().as_default(), tf.Session() as session:
+        a = tf.constant([[1.0, 2.0]])
+        old, new = tf.concat(1, [a, a]), tf.concat([a, a], 1)
+        first, second = tf.split(1, 2, a)
+        weights, inputs, labels = tf.constant(np.eye(4, dtype=np.float32)), tf.ones([2, 4]), tf.constant([[1], [2]], tf.int64)
+        sampled = (tf.constant([0, 3], tf.int64), tf.fill([2, 1], 0.5), tf.fill([2], 0.5))
+        losses = [tf.nn.sampled_softmax_loss(weights, tf.zeros([4]), *two, 2, 4, sampled_values=sampled)
+                  for two in ((inputs, labels), (labels, inputs))]
+        old, new, first, second, losses = session.run([old, new, first, second, losses])
+        assert old.tolist() == new.tolist() == [[1, 2, 1, 2]] and (first.tolist(), second.tolist()) == ([[1]], [[2]])
+        assert losses[0].tolist() == losses[1].tolist()
+    assert [text.partition(" was called")[0] for text in warnings] == ["tf.concat", "tf.split", "tf.nn.sampled_softmax_loss"]
