@@ -118,7 +118,7 @@ class GCEClusterResolver(ClusterResolver):
         return discovery.build("compute", "v1", credentials=credentials)
 
     @property
-    def task_type(self) -> str:  # type: ignore[override]
+    def task_type(self) -> str:
         """The job of the machines; it stays what it was when the resolver was made."""
         return self._task_type
 

@@ -20,6 +20,7 @@ from penstock.ops.array.shape_ops import expand_dims, rank, shape
 from penstock.ops.flow.control_flow import cond
 from penstock.ops.math.compare import equal, not_equal
 from penstock.ops.sparse.sparse_functions import sparse_reshape
+from penstock.ragged.conversion import to_sparse
 from penstock.ragged.tensor import RaggedTensor
 
 
@@ -60,7 +61,7 @@ class FeatureCache:
             needed = f" The column {self._asking[0]!r} needs it;" if self._asking else ""
             raise ValueError(f"Feature {key} is not in features dictionary.{needed} features are {sorted(map(str, self._features))}.")
         given = self._features[key]
-        tensor = given.to_sparse() if isinstance(given, RaggedTensor) else convert_to_tensor_or_sparse_tensor(given)
+        tensor = to_sparse(given) if isinstance(given, RaggedTensor) else convert_to_tensor_or_sparse_tensor(given)
         ndims = tensor.shape.ndims if not isinstance(tensor, SparseTensor) else (tensor.dense_shape.shape.extents or (None,))[0]
         if ndims is None:
             if isinstance(tensor, SparseTensor):
