@@ -26,6 +26,7 @@ PROGRAM = """
         hidden = tf.layers.dense(x, 64, tf.nn.relu, name="hidden")
         loss = tf.reduce_mean(tf.square(tf.layers.dense(hidden, 1, name="output") - tf.reduce_sum(x, 1, keepdims=True)))
         train = tf.train.GradientDescentOptimizer(0.01).minimize(loss, step)
+        counters = [tf.get_variable(f"counter_{number}", [], trainable=False) for number in range(12)]
     with tf.device("/job:ps/task:0"):
         queue = tf.FIFOQueue(8, tf.float32, [[]], shared_name="losses")
     put, take, size = queue.enqueue(loss), queue.dequeue(), queue.size()
@@ -81,6 +82,17 @@ def test_a_cluster_is_watched_and_recorded(page, address):
         events = json.load(file)["traceEvents"]
     assert len({event["pid"] for event in events if event["ph"] == "X"}) == 3
     assert all(url.startswith(address) or url.startswith("blob:") for url in page.asked)
+
+
+def test_the_focus_stays_where_it_is(page, address):
+    """Also on what is drawn anew each second: a button can be pressed by its key."""
+    page.goto(address)
+    button = page.get_by_role("button", name="Show all 17")
+    button.focus()
+    button.evaluate("each => { window.drawn = each; }")
+    page.wait_for_function("!window.drawn.isConnected")
+    page.keyboard.press("Enter")
+    page.get_by_text("counter_11", exact=True).wait_for()
 
 
 @pytest.mark.parametrize("page", [{"width": 390, "height": 844, "device_scale_factor": 2, "color_scheme": "dark"}], indirect=True, ids=["phone"])

@@ -1,6 +1,6 @@
 // The page of a cluster: asks for its state once a second while it is seen, and records steps when it is told to.
 import {ask, askBytes} from "./api.js";
-import {byId, bytes, element, say, table} from "./elements.js";
+import {byId, bytes, element, keepFocus, say, table} from "./elements.js";
 import {startLook} from "./look.js";
 import {drawSparkline} from "./sparkline.js";
 import {drawTimeline, taskName} from "./timeline.js";
@@ -71,7 +71,7 @@ function drawVariables(up) {
   const shown = allVariables ? all : all.slice(0, MOST_VARIABLES);
   show("variables", shown.map(each => [each.name, each.task, each.initialized ? `${each.dtype}[${each.shape}]` : "no value", bytes(each.bytes)]),
        ["Variable", "Task", "Shape", "Size "], "There are none.");
-  if (shown.length < all.length) byId("variables").append(element("button", {class: "quiet", onclick: () => { allVariables = true; draw(); }}, `Show all ${all.length}`));
+  if (shown.length < all.length) byId("variables").append(element("button", {class: "quiet", name: "all-variables", onclick: () => { allVariables = true; draw(); }}, `Show all ${all.length}`));
 }
 
 // --- recording ---
@@ -105,7 +105,7 @@ async function follow() {
     if (!document.hidden) {
       try {
         state = await ask("state");
-        draw();
+        keepFocus(draw);
       } catch (error) {
         byId("trouble").textContent = error.message;
       }

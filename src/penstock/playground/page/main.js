@@ -132,7 +132,6 @@ const steps = () => {
 function setPlaying(value) {
   playing = value;
   document.body.classList.toggle("playing", value);
-  byId("play").setAttribute("aria-pressed", value);
   byId("play").setAttribute("aria-label", value ? "Pause" : "Play");
 }
 
