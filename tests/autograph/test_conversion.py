@@ -112,7 +112,7 @@ def test_tracebacks_point_at_the_source():
 
 
 def test_to_code():
-    text = tf.autograph.to_code(positive)
+    text = tf.autograph.to_code(positive).replace("lambda :", "lambda:")  # as Python 3.10 writes it
     assert text.startswith("def positive(x):") and "ag__.if_exp(x > 0, lambda: x, lambda: -x)" in text
     compile(text, "converted", "exec")
 
