@@ -25,8 +25,8 @@ def parts(monkeypatch):
     """The parts of all steps that masters plan: (task, the loops and conditionals in it, has it frames?)."""
     seen, split = [], master_session.split
 
-    def observed(program):
-        parts = split(program)
+    def observed(program, **options):
+        parts = split(program, **options)
         seen.extend((part.task.replace("/replica:0", ""), [node.definition.type for node in part.nodes if node.definition.functions], part.frames)
                     for part in parts)
         return parts
