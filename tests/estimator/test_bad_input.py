@@ -99,3 +99,9 @@ def test_another_number_of_weights_than_of_ids(weights, combiner):
         logits = fc.linear_model({"ids": ids, "w": tf.constant(weights)}, [column], sparse_combiner=combiner)
         sess.run(tf.global_variables_initializer())
         sess.run(logits)
+
+
+def test_a_warm_start_without_a_checkpoint():
+    with pytest.raises(ValueError, match="`ckpt_to_initialize_from` MUST be set"):
+        tf.estimator.WarmStartSettings("")
+    assert tf.estimator.WarmStartSettings("folder") == ("folder", ".*", {}, {})

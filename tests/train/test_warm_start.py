@@ -19,6 +19,8 @@ def test_warm_start(tmp_path):
         assert sess.run(rest).tolist() == [4]
         with pytest.raises(ValueError, match="not warm-started: other"):
             tf.train.warm_start(path, var_name_to_prev_var_name={"other": "w"})
+        with pytest.raises(ValueError, match=r"must be a `list` or `str`.*int"):
+            tf.train.warm_start(path, vars_to_warm_start=3)
 
 
 @pytest.mark.parametrize("parts", [1, 2])

@@ -10,13 +10,21 @@ from penstock.saved_model.loader import maybe_saved_model_directory
 from penstock.train.warm_start import VocabInfo, warm_start
 
 
-class WarmStartSettings(NamedTuple):
+class _Settings(NamedTuple):
+    ckpt_to_initialize_from: str
+    vars_to_warm_start: Any
+    var_name_to_vocab_info: dict[str, VocabInfo]
+    var_name_to_prev_var_name: dict[str, str]
+
+
+class WarmStartSettings(_Settings):
     """``tf.estimator.WarmStartSettings``: the checkpoint, the variables to take, their vocabularies and former names."""
 
-    ckpt_to_initialize_from: str
-    vars_to_warm_start: Any = ".*"
-    var_name_to_vocab_info: dict[str, VocabInfo] | None = None
-    var_name_to_prev_var_name: dict[str, str] | None = None
+    def __new__(cls, ckpt_to_initialize_from: str, vars_to_warm_start: Any = ".*", var_name_to_vocab_info: dict[str, VocabInfo] | None = None,
+                var_name_to_prev_var_name: dict[str, str] | None = None) -> WarmStartSettings:
+        if not ckpt_to_initialize_from:
+            raise ValueError("`ckpt_to_initialize_from` MUST be set in WarmStartSettings")
+        return super().__new__(cls, ckpt_to_initialize_from, vars_to_warm_start, var_name_to_vocab_info or {}, var_name_to_prev_var_name or {})
 
 
 def as_settings(warm_start_from: Any) -> WarmStartSettings | None:

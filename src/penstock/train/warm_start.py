@@ -60,6 +60,8 @@ def _variables_by_name(wanted: Any, named: Iterable[str]) -> dict[str, list[Vari
     """{name: parts of the variable}."""
     if isinstance(wanted, str) or wanted is None:
         candidates = [] if wanted is None else get_collection(GraphKeys.TRAINABLE_VARIABLES, wanted)
+    elif not isinstance(wanted, list):
+        raise ValueError(f"`vars_to_warm_start` must be a `list` or `str`. Given type is {type(wanted)}")
     elif all(isinstance(item, str) for item in wanted):
         candidates = [variable for pattern in wanted for variable in get_collection(GraphKeys.GLOBAL_VARIABLES, pattern)]
     else:
