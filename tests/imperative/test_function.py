@@ -119,3 +119,28 @@ def test_a_training_step():
         x = rng.normal(size=(16, 2)).astype(np.float32)
         losses = [float(step(tf.constant(x), tf.constant(x @ np.float32([[2.0], [-1.0]])))) for _ in range(60)]
         assert losses[-1] < 1e-3 * losses[0]
+
+
+def test_branches_and_loops_of_functions_have_seeds_of_their_own():
+    """The numbers are TensorFlow 1.15's: in functions, branches and loops count their own operations."""
+    def loop(x, **options):
+        return tf.while_loop(lambda i, s: i < 3, lambda i, s: [i + 1, s + tf.random_uniform([2]) * x], [0, tf.zeros([2])], **options)[1]
+
+    @tf.function
+    def turns(x):
+        return loop(x), tf.random_uniform([2])
+
+    @tf.function
+    def counted(x):
+        return loop(x, maximum_iterations=2), tf.random_uniform([2])
+
+    @tf.function
+    def branch(x):
+        return tf.cond(x > 0.0, lambda: tf.random_uniform([2]), lambda: tf.random_uniform([2]) * x), tf.random_uniform([2])
+
+    with imperative():
+        tf.set_random_seed(3)
+        for function, argument, wanted in ((turns, 1.0, [[1.9865, 0.51742], [0.9355, 0.52217]]),
+                                           (counted, 1.0, [[1.0962, 0.30917], [0.9355, 0.52217]]),
+                                           (branch, 1.0, [[0.22319, 0.66804], [0.36016, 0.01932]])):
+            np.testing.assert_allclose([each.numpy() for each in function(tf.constant(argument))], wanted, rtol=1e-4)

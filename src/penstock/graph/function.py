@@ -74,6 +74,11 @@ class FuncGraph(Graph):
         return self._operations_before + self._counted_operations()
 
     @property
+    def has_branches_in_place(self) -> bool:
+        """True for a branch or a loop that stands in place itself."""
+        return self._operations_before > 0
+
+    @property
     def building_function(self) -> bool:
         """True: this is the graph of a function."""
         return True

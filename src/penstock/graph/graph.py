@@ -420,6 +420,11 @@ class Graph(Collections):
         return self._counted_operations()
 
     @property
+    def has_branches_in_place(self) -> bool:
+        """Do branches and loops stand among the operations of TensorFlow's graph? In functions they are functions, with a count of their own."""
+        return True
+
+    @property
     def version(self) -> int:
         """A number that grows with every operation: that of the newest, in the order in which they were made."""
         return self._ids

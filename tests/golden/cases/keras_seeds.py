@@ -32,6 +32,11 @@ def _control(tf):
         tf.while_loop(lambda a: a < 3.0, lambda a: a + tf.reduce_sum(v.read_value()), [0.0])
         return tf.random_uniform([2])
 
+    def mapped():
+        data = tf.data.Dataset.range(3).map(lambda x: tf.cond(x < 5, lambda: tf.random_uniform([2]), lambda: tf.zeros([2])))
+        return tf.compat.v1.data.make_one_shot_iterator(data).get_next()
+
+    yield "the function of a dataset", mapped  # branches count their own operations there
     yield "cond", lambda: tf.cond(flag(), lambda: tf.random_uniform([3]), lambda: tf.zeros([3]))
     yield "cond second branch", lambda: tf.cond(tf.logical_not(flag()), lambda: rows() * 2.0, lambda: rows() + tf.random_uniform([2, 4]))
     yield "cond nested", nested

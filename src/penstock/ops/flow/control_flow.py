@@ -99,10 +99,12 @@ def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable
         graph = default_graph()
         if isinstance(graph, FuncGraph):
             pred = graph.capture(pred)
-        then = _Branch("cond_true", "true_fn", true_fn, graph.next_op_seed() + 4)
-        branches = [then, _Branch("cond_false", "false_fn", false_fn, then.graph.next_op_seed())]
+        in_place = graph.has_branches_in_place
+        then = _Branch("cond_true", "true_fn", true_fn, graph.next_op_seed() + 4 if in_place else 0)
+        branches = [then, _Branch("cond_false", "false_fn", false_fn, then.graph.next_op_seed() if in_place else 0)]
         _check_same(*branches)
-        graph.imply(3 + sum(branch.graph._counted_operations() for branch in branches))
+        if in_place:
+            graph.imply(3 + sum(branch.graph._counted_operations() for branch in branches))
         outputs = add_if(pred, branches[0].graph, branches[1].graph)
         result = _pack(branches[0].result, branches[0].leaves, [identity(tensor, name="Merge") for tensor in outputs])
     return result if strict else _only_item(result)
@@ -313,10 +315,13 @@ class _Loop:
         # TensorFlow has an Enter and a Merge per variable and the condition, then LoopCond, Switches, Identities and the body, then NextIterations
         # and Exits; and an Enter per captured tensor. Of the two operations per variable that stand before each part, one is its argument here.
         graph, count = default_graph(), len(arguments)
-        test, _ = trace("while_cond", self._trace_cond, arguments, graph.next_op_seed() + count)
-        step, _ = trace("while_body", self._trace_body, arguments, test.next_op_seed() + 1 + count, test.captures)
+        in_place = graph.has_branches_in_place
+        test, _ = trace("while_cond", self._trace_cond, arguments, graph.next_op_seed() + count if in_place else 0)
+        step, _ = trace("while_body", self._trace_body, arguments, *((test.next_op_seed() + 1 + count, test.captures) if in_place else ()))
         waiting_for = control_inputs_of([test, step])
-        graph.imply(sum(part._counted_operations() for part in (test, step)) + 3 * count)
+        # In a function: constants and Identities of a counter and of the most turns that there may be, unless they are given; Identities of captures.
+        graph.imply(sum(part._counted_operations() for part in (test, step)) + 3 * count if in_place
+                    else len({*test.captures, *step.captures}) + (0 if self._counted else 4))
         with graph.counting_as(0):
             hoist_reads(step, self._start, waiting_for)
         captured = share_inputs([test, step], count)
@@ -352,6 +357,8 @@ class _Loop:
         graph = default_graph()
         assert isinstance(graph, FuncGraph)
         counter, variables = self._variables(tensors)
+        if not graph.has_branches_in_place:
+            graph.imply(2 if counter is None else -1)  # TensorFlow's arguments are also the counter, which it adds to later, and its limit
         following = None if counter is None else counter + 1
         result = self._body(*variables)
         self._gave_tuple = type(result) is tuple
