@@ -148,3 +148,22 @@ def test_dense_features():
         layer(tf.constant(X))
     with pytest.raises(ValueError, match="DenseColumn"):
         tf.keras.layers.DenseFeatures([columns[1].categorical_column])
+
+
+@pytest.mark.parametrize(("make", "names"), [
+    (lambda: tf.keras.optimizers.SGD(0.1, momentum=0.9), ["training/SGD/d/kernel/momentum", "training/SGD/decay", "training/SGD/learning_rate",
+                                                          "training/SGD/momentum"]),
+    (lambda: tf.train.AdamOptimizer(), ["training/beta1_power", "training/beta2_power"])], ids=["of Keras", "of tf.train"])
+def test_variables_of_a_keras_model_have_the_names_of_tensorflow(tmp_path, make, names):
+    """So that a folder of TensorFlow 1.15 goes on here."""
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, use_bias=False, input_shape=(1,), name="d")])
+    model.compile(make(), "mse")
+    estimator = tf.keras.estimator.model_to_estimator(model, model_dir=str(tmp_path))
+    estimator.train(lambda: tf.data.Dataset.from_tensors(({"d_input": [[1.0]]}, [[2.0]])))
+    assert [name for name in sorted(estimator.get_variable_names()) if name.startswith("training")] == names
+
+
+@pytest.mark.parametrize(("compare", "missing"), [(lambda result: True, "best_eval_result"), (lambda best_eval_result: True, "current_eval_result")])
+def test_a_comparison_takes_both_results(compare, missing):
+    with pytest.raises(ValueError, match=f"must include {missing} argument"):
+        tf.estimator.BestExporter("best", lambda: None, compare_fn=compare)

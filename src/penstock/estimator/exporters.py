@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.graph.keys import GraphKeys
 from penstock.platform import logging
+from penstock.platform.inspection import fn_args, has_kwargs
 from penstock.summary.reading import scalar_results
 
 
@@ -82,6 +83,9 @@ class BestExporter(_SavedModelExporter):
         super().__init__(name, serving_input_receiver_fn, assets_extra, as_text)
         if compare_fn is None:
             raise ValueError("`compare_fn` must not be None.")
+        missing = [] if has_kwargs(compare_fn) else [name for name in ("best_eval_result", "current_eval_result") if name not in fn_args(compare_fn)]
+        if missing:
+            raise ValueError(f"compare_fn ({compare_fn}) must include {missing[0]} argument.")
         self._compare_fn, self._pattern = compare_fn, event_file_pattern
         self._exports_to_keep = _checked_number(exports_to_keep)
         self._best: dict[str, Any] | None = None

@@ -11,7 +11,7 @@ from penstock.estimator.mode_keys import ModeKeys
 from penstock.estimator.spec import EstimatorSpec
 from penstock.graph.graph import Graph
 from penstock.graph.keys import GraphKeys
-from penstock.graph.scopes import add_to_collection
+from penstock.graph.scopes import add_to_collection, name_scope
 from penstock.keras.engine.model import Model
 from penstock.keras.metrics.base import Metric
 from penstock.keras.models import clone_model
@@ -72,7 +72,8 @@ def _model_fn(model: Any) -> Any:
         total = compiled.total_loss(plain)
         if mode == ModeKeys.EVAL:
             return EstimatorSpec(mode, predictions, total, eval_metric_ops={metric.name: _metric_ops(metric) for metric in compiled.metrics})
-        trained = clone.optimizer.get_updates(params=compiled.trained, loss=total)
+        with name_scope("training"):
+            trained = clone.optimizer.get_updates(params=compiled.trained, loss=total)
         updates = [*trained, *clone.get_updates_for(None), *clone.get_updates_for(clone.inputs)]
         return EstimatorSpec(mode, predictions, total, group(*updates))
     return model_fn
