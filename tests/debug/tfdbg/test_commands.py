@@ -150,7 +150,7 @@ def test_the_command_line_itself(line):
     assert tokens("run -t 5  'a b'") == ["run", "-t", "5", "a b"]
 
 
-def test_settings_stay_for_the_next_program(config_path, tmp_path):
+def test_settings_stay_for_the_next_program(config_path, tmp_path, capsys):
     line = CommandLine()
     line.dispatch("mouse off")
     assert not config_path.exists()  # for this program
@@ -162,6 +162,7 @@ def test_settings_stay_for_the_next_program(config_path, tmp_path):
     assert dict(CommandLine().config) == {"graph_recursion_depth": 20, "mouse_mode": True}
     config_path.write_text("broken")
     assert dict(Config(str(tmp_path / "of_ones_own"))) == dict(CommandLine().config)
+    assert f"tfdbg: {config_path}: " in capsys.readouterr().err
 
 
 def test_mouse():

@@ -48,10 +48,13 @@ class Config(Mapping[str, int | bool]):
 
 
 def _read(path: str) -> dict[str, Any]:
-    """What a file holds; nothing, if there is none or it is not one of ours."""
+    """What a file holds; nothing, if there is none. One that cannot be read is told of, and the debugger goes on with its defaults."""
     try:
         with open(path, encoding="utf-8") as file:
             stored = json.load(file)
-    except (OSError, ValueError):
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        print(f"tfdbg: {path}: {error}", file=sys.stderr)
         return {}
     return stored if isinstance(stored, dict) else {}
