@@ -1,4 +1,4 @@
-"""Resolvers of clusters that Slurm, Kubernetes or Google's Compute Engine manage. What is expected is what TensorFlow 1.15 answers."""
+"""Resolvers of clusters that Slurm, Kubernetes or Google's Compute Engine manage, with stand-ins for these services."""
 from __future__ import annotations
 
 import os
