@@ -102,3 +102,12 @@ def test_names_that_are_listed_as_partial_exist():
         value = tf
         for part in name.split(".")[1:]:
             value = getattr(value, part)
+
+
+def test_a_reader_that_goes_away():
+    """As in `penstock coverage folder | head -1`."""
+    with subprocess.Popen([sys.executable, "-m", "penstock", "coverage", str(Path(__file__).parent)], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        err = process.stderr.read()
+    assert process.returncode == 141 and "Traceback" not in err

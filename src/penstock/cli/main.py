@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Callable, Sequence
 
@@ -46,6 +47,8 @@ def _command(name: str) -> Callable[[list[str]], int]:
 
 
 _MODULES = "run launch simulate status demo playground debug explain inspect export graph coverage install-alias capi devices cache"
+_PROGRAMS = ("run", "debug", "explain")  # what a user's program raises is shown as Python shows it
+_CLOSED_PIPE = 128 + 13  # as the shell names the end by SIGPIPE
 COMMANDS = {**{name: _command(name) for name in _MODULES.split()}, "version": _version}
 
 
@@ -62,4 +65,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help()
         return 2
-    return COMMANDS[options.command](options.arguments)
+    try:
+        code = COMMANDS[options.command](options.arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # as in `penstock coverage folder | head`
+        if options.command in _PROGRAMS:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that Python can flush it at its end
+        return _CLOSED_PIPE
+    return code
