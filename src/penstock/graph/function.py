@@ -234,6 +234,24 @@ def lifted(tensor: Tensor, known: dict[Tensor, Tensor] | None = None) -> Tensor:
 
 
 @contextmanager
+def _counting_on(graph: Graph, target: Graph) -> Iterator[None]:
+    """For the seeds of random ops: if the operations of ``graph`` stand in place in TensorFlow (the body of a loop), those made so far count."""
+    if not isinstance(graph, FuncGraph) or not graph._operations_before or target.imperative:
+        yield
+        return
+    before, inside = target.next_op_seed(), graph.next_op_seed()
+    target.imply(inside - before)
+    try:
+        yield
+    finally:
+        made = target.next_op_seed() - inside
+        target.imply(before - inside)
+        while isinstance(graph, FuncGraph):
+            graph._operations_before += made if graph._operations_before else 0
+            graph = graph.outer
+
+
+@contextmanager
 def init_scope() -> Iterator[None]:
     """``tf.init_scope``: ops made inside go to the graph around all functions, and wait for nothing. Variables are made so.
 
@@ -242,7 +260,7 @@ def init_scope() -> Iterator[None]:
     graph = default_graph()
     target = outermost(graph)
     state = target._state
-    with target.as_default(), target.control_dependencies(None):
+    with target.as_default(), target.control_dependencies(None), _counting_on(graph, target):
         outer, target._name_stack = target._name_stack, graph._name_stack
         devices = state.devices
         if state.colocation and not devices:

@@ -70,6 +70,12 @@ def cells(tf, np):
         return _told(tf, outputs, state) + [str([(v.name, v.shape.as_list()) for v in tf.trainable_variables()])]
     yield "IndRNNCell", independent
 
+    def seeded():
+        tf.set_random_seed(8)
+        outputs, state = tf.nn.dynamic_rnn(tf.nn.rnn_cell.GRUCell(3), tf.constant(_data(np, 2, 3, 4)), [1, 2], dtype=tf.float32)
+        return _told(tf, outputs, state)
+    yield "seeded weights in a loop", seeded
+
     def fused():
         class Sums(rnn.FusedRNNCell):
             def __call__(self, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
