@@ -66,7 +66,7 @@ class Model:
         return tf.nn.sampled_softmax_loss(self.weights, self.bias, self.targets[:, None], self.states, self.sizes.sampled, self.sizes.vocabulary,
                                           partition_strategy="div")
 
-    def training(self, rate=0.5, norm=5.0):
+    def training(self, rate=0.2, norm=5.0):
         """The operation that is a step, and the number of steps. Gradients are computed where their operations are: those of a shard on its task."""
         optimizer, step = tf.train.AdagradOptimizer(rate), tf.train.get_or_create_global_step()
         gradients, variables = zip(*optimizer.compute_gradients(self.training_loss, colocate_gradients_with_ops=True))
