@@ -43,7 +43,7 @@ def test_scope_is_not_known_before_the_first_call():
 
 
 def test_unknown_arguments_are_refused():
-    with pytest.raises(TypeError, match="not understood: units"):
+    with pytest.raises(TypeError, match="not understood:', 'units'"):
         cells.GRUCell(2, units=3)
     with pytest.raises(ValueError, match="Unknown activation"):
         cells.GRUCell(2, activation="wobble")

@@ -133,3 +133,16 @@ def test_a_failed_loan_is_given_back():
     address = holder.value.ctypes.data
     holder.mutable()[0] = 1
     assert holder.value.ctypes.data == address
+
+
+def test_a_resource_that_is_dropped_while_another_one_is_made():
+    """The garbage collector runs finalizers where it likes, also in a thread that is at the table."""
+    resources, old = Resources(), object()
+    resources.lookup_or_create("", "old", "kind", lambda: old)
+
+    def make():
+        resources.drop(old)
+        return object()
+
+    made = resources.lookup_or_create("", "new", "kind", make)
+    assert [resource for _, resource in resources.items()] == [made]

@@ -22,12 +22,14 @@ _RENAMED = {
     "ExpandDims": {"dim": "axis"}, "Split": {"split_dim": "axis"}, "SplitV": {"split_dim": "axis"}, "Squeeze": {"squeeze_dims": "axis"},
     "Select": {"t": "x", "e": "y"}, "Where": {"input": "condition"},
 }
+_DEFAULTS = {"SdcaOptimizer": {"adaptative": True}}  # that are others in functions than in graphs
 
 
 def signature_of(definition: OpDef) -> inspect.Signature:
     """What the function of an operation takes."""
     renamed = _RENAMED.get(definition.type, {})
     defaults = {name: attr.default for name, attr in definition.attrs.items() if name not in definition.inferred}
+    defaults.update(_DEFAULTS.get(definition.type, {}))
     required = [*(arg.name for arg in definition.inputs), *(name for name, value in defaults.items() if value is REQUIRED)]
     parameters = [inspect.Parameter(renamed.get(name, name), inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in required]
     optional = {**{name: _plain(value) for name, value in defaults.items() if value is not REQUIRED}, "name": None}
@@ -58,7 +60,7 @@ def function_of(definition: OpDef, function_name: str, keywords_only: bool = Fal
             bound = signature.bind(*values, **given).arguments
         except TypeError as error:
             raise TypeError(f"{function_name}() {error}") from None
-        return definition(**{original.get(key, key): value for key, value in bound.items()})
+        return definition(**{**_DEFAULTS.get(definition.type, {}), **{original.get(key, key): value for key, value in bound.items()}})
 
     function.__name__ = function.__qualname__ = function_name
     function.__doc__ = definition.__doc__

@@ -36,7 +36,7 @@ class Step:
     A step that is still ``pristine`` when it has ended (it met no other task and was not cancelled) can stand for the next one.
     """
 
-    _lock = threading.Lock()
+    _lock = threading.RLock()  # the garbage collector may have a thread that holds it cancel the step of an iterator
     deadline: float | None = None
     timeout_ms = 0
     alone = True
@@ -117,7 +117,7 @@ class Step:
 
 
 def _new_lock() -> None:
-    Step._lock = threading.Lock()
+    Step._lock = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):  # a child must not find it taken by a thread that it does not have

@@ -186,8 +186,8 @@ class Runner:
 def _delete(runner: weakref.ref[Runner], resource: Any) -> None:
     alive = runner()
     if alive is not None:
-        alive.environment.resources.remove(resource)
-        alive.environment.private.remove(resource)
+        alive.environment.resources.drop(resource)
+        alive.environment.private.drop(resource)
     if hasattr(resource, "release"):
         resource.release()
 

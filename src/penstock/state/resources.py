@@ -10,6 +10,7 @@ kernels that borrow and write each other's variables lose some time, but cannot 
 """
 from __future__ import annotations
 
+import collections
 import sys
 import threading
 import time
@@ -179,6 +180,7 @@ class Resources:
     def __init__(self, new_variable: Callable[[str, DType], Ref] = Ref) -> None:
         self._lock = threading.Lock()
         self._table: dict[tuple[str, str, str], Any] = {}
+        self._dropped: collections.deque[Any] = collections.deque()  # what ``drop`` was given while the table was in use
         self._new_variable = new_variable
         self._on_devices: dict[str, Resources] = {}  # of devices with a memory of their own
 
@@ -196,7 +198,9 @@ class Resources:
         with self._lock:
             if key not in self._table:
                 self._table[key] = factory()
-            return self._table[key]
+            resource = self._table[key]
+        self._remove_dropped()
+        return resource
 
     def variable(self, container: str, name: str, kind: str, dtype: DType) -> Ref:
         """The variable of this name, made without a value the first time."""
@@ -218,10 +222,26 @@ class Resources:
     def remove(self, resource: Any) -> bool:
         """Takes a resource out of the table; False if it is not there."""
         with self._lock:
-            keys = [key for key, value in self._table.items() if value is resource]
-            for key in keys:
-                del self._table[key]
+            return self._remove(resource)
+
+    def _remove(self, resource: Any) -> bool:
+        keys = [key for key, value in self._table.items() if value is resource]
+        for key in keys:
+            del self._table[key]
         return bool(keys)
+
+    def drop(self, resource: Any) -> None:
+        """``remove`` for finalizers, which may run in a thread that is at the table: the resource leaves it as soon as it can."""
+        self._dropped.append(resource)
+        self._remove_dropped()
+
+    def _remove_dropped(self) -> None:
+        while self._dropped and self._lock.acquire(blocking=False):
+            try:
+                while self._dropped:
+                    self._remove(self._dropped.popleft())
+            finally:
+                self._lock.release()
 
     def clear(self, containers: Iterable[str] | None = None) -> None:
         """Forgets the resources of these containers; of all, if none is named. The ``release`` of those that have one (threads to stop) is called."""

@@ -17,13 +17,13 @@ class OptimizerWrapper(Optimizer, metaclass=DirectSubclass):
         """What the wrapped optimizer computes, from this worker's data alone."""
         return self._opt.compute_gradients(*args, **kwargs)
 
-    def get_slot(self, *args: Any, **kwargs: Any) -> Any:
+    def get_slot(self, var: Any, name: str) -> Any:
         """A slot of the wrapped optimizer."""
-        return self._opt.get_slot(*args, **kwargs)
+        return self._opt.get_slot(var, name)
 
-    def get_slot_names(self, *args: Any, **kwargs: Any) -> list[str]:
+    def get_slot_names(self) -> list[str]:
         """The names of the wrapped optimizer's slots."""
-        return self._opt.get_slot_names(*args, **kwargs)
+        return self._opt.get_slot_names()
 
     def variables(self) -> list[Any]:
         """The variables of the wrapped optimizer."""

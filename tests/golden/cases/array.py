@@ -73,7 +73,6 @@ def cases(tf, np):
     yield "concat tensor", lambda: tf.concat(tf.constant([1, 2]), 0)
     yield "concat strings", lambda: tf.concat([["a"], ["b", "c"]], 0)
     yield "concat scalars", lambda: tf.concat([tf.constant(1), tf.constant(2)], 0)
-    yield "concat old order", lambda: tf.concat(0, [[1], [2]])
     yield "concat mismatch", lambda: tf.concat([tf.zeros([2, 3]), tf.zeros([3, 4])], 0)
     yield "concat mismatch at run time", lambda: tf.concat([fed(grid), fed(grid[:, :2])], 0)
     yield "concat unknown axis", lambda: tf.concat([fed(grid), fed(grid)], fed(np.int32(1)))

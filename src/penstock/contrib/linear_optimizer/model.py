@@ -77,7 +77,7 @@ class SdcaModel:
         self._examples, self._options, self._loss_type = examples, options, options["loss_type"]
         self._l1, self._l2 = options["symmetric_l1_regularization"], max(options["symmetric_l2_regularization"], 1.0)
         self._weights = {kind: [_parts(each) for each in variables[kind]] for kind in _KINDS}
-        suffix = options.get("slot_suffix", "_zeros_beside/SDCAOptimizer")
+        suffix = options.get("slot_suffix", "_unshrinked/SDCAOptimizer")
         self._zeros_beside = {kind: [[_zeros_beside(part, suffix) for part in parts] for parts in self._weights[kind]] for kind in _KINDS}
         self._table = ShardedTable(options.get("num_table_shards") or 1)
         summary.scalar("approximate_duality_gap", self.approximate_duality_gap())
