@@ -1,13 +1,15 @@
 """RNNCell: the step of a recurrent network, ``(inputs, state) -> (output, new state)``."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from penstock.graph import nest
 from penstock.graph.convert import to_tensor
+from penstock.graph.function import FuncGraph
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
@@ -154,6 +156,16 @@ def _of_length(vector: Tensor) -> TensorShape:
 def imply_static_sizes(known_batch: Any) -> None:
     """Counts the constants that TensorFlow makes, and does not use, when it asks for the static shape of zeros."""
     default_graph().imply(1 if known_batch is None else 2)
+
+
+@contextmanager
+def counting_as_kernel(nodes: int) -> Iterator[None]:
+    """What is made inside counts as the ``nodes`` of a fused kernel of TensorFlow, besides what a loop captures."""
+    graph = default_graph()
+    captures = graph.captures if isinstance(graph, FuncGraph) else ()
+    made, captured = graph.next_op_seed(), len(captures)
+    yield
+    graph.imply(nodes + len(captures) - captured - (graph.next_op_seed() - made))
 
 
 def zero_state_tensors(state_size: Any, batch_size: Any, dtype: Any) -> Any:

@@ -14,7 +14,7 @@ from penstock.ops.nn.bias import bias_add
 from penstock.ops.nn.dropout import dropout
 from penstock.ops.nn.normalization import batch_normalization, moments
 from penstock.rnn.basic_cells import GRUCell, input_depth
-from penstock.rnn.cell import LayerRNNCell, RNNCell
+from penstock.rnn.cell import LayerRNNCell, RNNCell, counting_as_kernel
 from penstock.rnn.lstm import LSTMCell, LSTMStateTuple
 from penstock.variables.initializers import Constant, Zeros
 from penstock.variables.scope import get_variable, variable_scope
@@ -79,6 +79,11 @@ class LSTMBlockCell(LSTMCell):
         super().__init__(num_units, use_peepholes=use_peephole, cell_clip=cell_clip if cell_clip is not None and cell_clip > 0 else None,
                          forget_bias=forget_bias, reuse=reuse, name=name, dtype=dtype)
 
+    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+        """One step."""
+        with counting_as_kernel(1 if self._use_peepholes else 2):  # without peepholes, zeros stand for them
+            return super().call(inputs, state)
+
     def _clip_state(self, c: Any) -> Any:
         """The fused kernel's gradient takes no notice of the clipping."""
         return c if self._cell_clip is None else c + stop_gradient(super()._clip_state(c) - c)
@@ -93,6 +98,11 @@ class GRUBlockCellV2(GRUCell):
         units = cell_size if num_units is None else num_units
         assert units is not None
         super().__init__(units, reuse=reuse, name=name)
+
+    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+        """One step."""
+        with counting_as_kernel(1):
+            return super().call(inputs, state)
 
 
 class GRUBlockCell(GRUBlockCellV2):

@@ -90,7 +90,6 @@ class _DynamicLoop:
         if lengths is None:
             for _ in self._output_sizes:  # TensorFlow makes zeros for an output also where no sequence ends early
                 default_graph().imply(7 if self._known_batch is None else 6)
-                self._imply_static_sizes()
         else:
             zero_output = nest.map_structure(self._zeros, cell.output_size)
             shortest, self._longest = reduce_min(lengths), reduce_max(lengths)
@@ -111,20 +110,16 @@ class _DynamicLoop:
     def _zeros(self, size: Any) -> Tensor:
         made = zeros(concat_sizes(self._batch_size, size), self._state_dtype)
         made.set_shape(concat_sizes(self._known_batch, size, static=True))
-        self._imply_static_sizes()
         return made
-
-    def _imply_static_sizes(self) -> None:
-        imply_static_sizes(None if self._known_time is None else self._known_batch)
 
     def run(self, parallel_iterations: int, swap_memory: bool) -> tuple[Any, Any]:
         """(outputs, final state)."""
         time = constant(0, dtype=dt.int32, name="time")
-        with name_scope("dynamic_rnn") as scope:
-            outputs = tuple(self._array(f"{scope}output_{i}", TensorShape(concat_sizes(self._known_batch, size, static=True)), self._state_dtype)
-                            for i, size in enumerate(self._output_sizes))
-            self._arrays = [self._array(f"{scope}input_{i}", tensor.shape[1:], tensor.dtype).unstack(tensor)
-                            for i, tensor in enumerate(self._flat_input)]
+        with name_scope("dynamic_rnn") as scope:  # of the names of arrays alone
+            pass
+        outputs = tuple(self._array(f"{scope}output_{i}", TensorShape(concat_sizes(self._known_batch, size, static=True)), self._state_dtype)
+                        for i, size in enumerate(self._output_sizes))
+        self._arrays = [self._array(f"{scope}input_{i}", tensor.shape[1:], tensor.dtype).unstack(tensor) for i, tensor in enumerate(self._flat_input)]
         bound = minimum(self._time_steps, maximum(1, self._longest))
         _, outputs, final_state = while_loop(lambda time, *_: time < bound, self._step, (time, outputs, self._state),
                                              parallel_iterations=parallel_iterations, maximum_iterations=self._time_steps,
@@ -132,6 +127,7 @@ class _DynamicLoop:
         stacked = [array.stack() for array in outputs]
         for tensor, size in zip(stacked, self._output_sizes):
             tensor.set_shape(concat_sizes(TensorShape([self._known_time, self._known_batch]), size, static=True))
+            imply_static_sizes(None if self._known_time is None else self._known_batch)
         return nest.pack_sequence_as(self._cell.output_size, stacked), final_state
 
     def _array(self, name: str, element_shape: TensorShape, dtype: Any) -> TensorArray:

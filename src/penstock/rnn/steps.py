@@ -77,10 +77,11 @@ class MaskedStep:
         """(output, new state). Without conditionals the cell runs at each step; with them only when it has to."""
         flat_state = nest.flatten(state)
         zero, start = self._flat_zero_output, flat_state
+        ended = time >= self._lengths  # first, as in TensorFlow: the seeds of the cell's weights follow from the operations before them
         if skip_conditionals:
-            final = self._copy_finished(time, flat_state, self._run(state, call_cell))
+            final = self._copy_finished(ended, flat_state, self._run(state, call_cell))
         else:
-            final = cond(time >= self._longest, lambda: zero + start, lambda: self._some(time, state, flat_state, call_cell), strict=True)
+            final = cond(time >= self._longest, lambda: zero + start, lambda: self._some(time, ended, state, flat_state, call_cell), strict=True)
         outputs, states = final[:len(zero)], final[len(zero):]
         for tensor, like in zip((*outputs, *states), (*zero, *flat_state)):
             if isinstance(tensor, Tensor):
@@ -93,12 +94,11 @@ class MaskedStep:
         nest.assert_same_structure(state, new_state)
         return nest.flatten(output) + nest.flatten(new_state)
 
-    def _some(self, time: Any, state: Any, flat_state: list[Any], call_cell: Callable[[], Any]) -> list[Any]:
+    def _some(self, time: Any, ended: Tensor, state: Any, flat_state: list[Any], call_cell: Callable[[], Any]) -> list[Any]:
         new = self._run(state, call_cell)
-        return cond(time < self._shortest, lambda: new, lambda: self._copy_finished(time, flat_state, new), strict=True)
+        return cond(time < self._shortest, lambda: new, lambda: self._copy_finished(ended, flat_state, new), strict=True)
 
-    def _copy_finished(self, time: Any, flat_state: list[Any], new: list[Any]) -> list[Any]:
-        ended = time >= self._lengths
+    def _copy_finished(self, ended: Tensor, flat_state: list[Any], new: list[Any]) -> list[Any]:
         return [_select(ended, old, fresh) for old, fresh in zip((*self._flat_zero_output, *flat_state), new)]
 
 
