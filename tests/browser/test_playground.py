@@ -238,6 +238,18 @@ def test_a_step_waits_for_the_board_that_was_chosen(page, address):
     assert page.locator(".neuron").count() == 4 and page.locator("#trouble").inner_text() == ""
 
 
+def test_a_board_is_replaced_when_what_was_asked_about_it_is_answered(page, address):
+    """The question for its graph is held back; the server would refuse it if the next board were there before."""
+    held = []
+    page.route("**/graph", lambda route: route.continue_() if held else held.append(route))
+    page.goto(f"{address}#layers=2")
+    page.locator("[aria-label='More neurons in layer 1']").click()
+    page.wait_for_timeout(300)
+    held[0].continue_()
+    page.wait_for_function("document.querySelectorAll('.neuron').length === 4")
+    assert page.locator("#trouble").inner_text() == ""
+
+
 def test_no_board_goes_further_than_an_address_may_say(page, address):
     """The last epoch is cut off at the most steps that there are; the address of such a board can be opened."""
     open_board(page, address, "layers=&step=49990")

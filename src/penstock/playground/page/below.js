@@ -3,6 +3,7 @@ import {ask} from "./api.js";
 import {byId, element, micros, say} from "./elements.js";
 import {drawGraph} from "./graph.js";
 import {listing, markLine} from "./source.js";
+import {inTurn} from "./turns.js";
 import {valueTable} from "./value.js";
 
 const TABS = ["graph", "kernels", "program"], PHASES = {forward: "Forward", gradient: "Gradients", update: "Updates"};
@@ -34,6 +35,21 @@ function open(name, focus = false) {
   show(name);
 }
 
+// Undefined where another board has come before it was this question's turn, or is about to be shown.
+function askAboutBoard(name, body = {}) {
+  const number = board;
+  return inTurn(() => number !== null && number === board ? ask(name, {board, ...body}) : undefined);
+}
+
+// The board that is shown ends with this answer.
+export function replaceBoard(body) {
+  return inTurn(async () => {
+    const answer = await ask("build", body);
+    board = null;
+    return answer;
+  });
+}
+
 // A new board: what is open is asked for again, the rest when it is opened.
 export function setBoard(number, text) {
   [board, shown, chosen] = [number, {}, null];
@@ -47,8 +63,8 @@ async function show(name) {
   if (name === "kernels") byId(name).replaceChildren(element("p", {class: "hint"}, "Measuring …"));
   const number = board;
   try {
-    const answer = await ask(name, {board});
-    if (number !== board) return;
+    const answer = await askAboutBoard(name);
+    if (!answer || number !== board) return;
     if (name === "graph") view = drawGraph(byId(name), answer, choose, PHASES);
     else drawKernels(answer);
     shown[name] = true;
@@ -62,8 +78,8 @@ async function show(name) {
 export async function choose(name) {
   chosen = name;
   try {
-    const operation = await ask("operation", {board, name});
-    if (chosen !== name) return;
+    const operation = await askAboutBoard("operation", {name});
+    if (!operation || chosen !== name) return;
     drawOperation(operation);
     view?.mark(name, [...operation.inputs, ...operation.consumers]);
     view?.reveal(name);

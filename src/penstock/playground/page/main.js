@@ -1,6 +1,6 @@
 // The page: one board, its controls, and the loop that asks for frames while it plays.
 import {ask, askFrame} from "./api.js";
-import {refreshOperation, setBoard, startBelow} from "./below.js";
+import {refreshOperation, replaceBoard, setBoard, startBelow} from "./below.js";
 import {clusterRuns, startCluster} from "./cluster.js";
 import {drawPoints, makeControls} from "./controls.js";
 import {addToCurves, clearCurves, drawCurves} from "./curves.js";
@@ -9,6 +9,7 @@ import {drawPlane, readPalette} from "./heatmap.js";
 import {startLook} from "./look.js";
 import {Network} from "./network.js";
 import {fromAddress, toAddress} from "./state.js";
+import {inTurn} from "./turns.js";
 
 const ADDRESS_EVERY = 1000, SAID_EVERY = 5000, MOST_STEPS = 50000;
 
@@ -31,7 +32,7 @@ async function buildLast() {
   document.body.classList.add("busy");
   await loop.ended;
   try {
-    const answer = await ask("build", {settings: state.settings, changes: state.changes, step: state.step, board});
+    const answer = await replaceBoard({settings: state.settings, changes: state.changes, step: state.step, board});
     board = answer.board;
     frame = await askFrame("advance", {board, steps: 0});
     if (!building.again) showBoard(answer);
@@ -158,19 +159,19 @@ function settle() {
 
 async function oneStep() {
   await pause();
-  if (frame.step < MOST_STEPS) await receive(askFrame("advance", {board, steps: 1}));
+  if (frame.step < MOST_STEPS) await receive("advance", {steps: 1});
 }
 
 async function edit(key, value) {
   if (clusterRuns()) return refuseChange();
   await building?.ended;
-  if (await receive(askFrame("change", {board, key, value}))) state.changes.push([frame.step, key, value]);
+  if (await receive("change", {key, value})) state.changes.push([frame.step, key, value]);
   writeAddress();
 }
 
-async function receive(request) {
+async function receive(name, body) {
   try {
-    frame = await request;
+    frame = await inTurn(() => askFrame(name, {board, ...body}));
     draw();
     settle();
     return true;
