@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, MappingView, Sequence
+from functools import lru_cache
 from typing import Any
 
 from penstock.graph.composite import CompositeTensor, IndexedSlices, SparseTensor
@@ -21,9 +22,14 @@ def is_sequence(o: Any) -> bool:
     >>> is_sequence([]), is_sequence({}), is_sequence("text")
     (True, True, False)
     """
-    if isinstance(o, (str, bytes, bytearray)):
+    return _is_structure(o.__class__)
+
+
+@lru_cache(maxsize=1024)
+def _is_structure(kind: type) -> bool:
+    if issubclass(kind, (str, bytes, bytearray)):
         return False
-    return isinstance(o, (Sequence, Mapping, MappingView)) or _is_attrs(o)
+    return issubclass(kind, (Sequence, Mapping, MappingView)) or hasattr(kind, "__attrs_attrs__")
 
 
 def is_sequence_or_composite(o: Any) -> bool:
@@ -100,7 +106,18 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     >>> flatten({"b": 1, "a": [2, (3, None)]})
     [2, 3, None, 1]
     """
-    return [leaf for _, leaf in _leaves(structure, _kind_test(expand_composites))]
+    leaves: list[Any] = []
+    _collect(structure, _kind_test(expand_composites), leaves)
+    return leaves
+
+
+def _collect(structure: Any, nested: Callable[[Any], bool], leaves: list[Any]) -> None:
+    """Adds the leaves of a structure."""
+    if not nested(structure):
+        leaves.append(structure)
+        return
+    for child in structure if type(structure) in (list, tuple) else [child for _, child in _children(structure)]:
+        _collect(child, nested, leaves)
 
 
 def yield_flat_paths(nest: Any, expand_composites: bool = False) -> Iterator[Path]:

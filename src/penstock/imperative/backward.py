@@ -68,7 +68,7 @@ class _Shortcut(NamedTuple):
     results: list[Any]
 
 
-class Memory:
+class SeenWalks:
     """The walks that were seen, the last used last."""
 
     def __init__(self) -> None:

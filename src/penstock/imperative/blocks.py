@@ -6,7 +6,7 @@ code sees no call; what recording an operation costs is paid once for all of the
 """
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from penstock.graph import dtypes
@@ -15,6 +15,7 @@ from penstock.graph.function import FuncGraph
 from penstock.graph.node import Operation, Tensor
 from penstock.imperative.eager_graph import EagerGraph
 from penstock.imperative.operation import EagerOperation, Edge
+from penstock.imperative.recording import PENDING_LIMIT
 from penstock.ops.constant import Const, constant
 from penstock.ops.flow.call_function import CallFunction
 from penstock.program.ir import functions_of
@@ -51,14 +52,30 @@ def count_block(graph: EagerGraph, block: FuncGraph) -> None:
     graph.thread.recording.inside += len(block._ops)
 
 
-def call_block(graph: EagerGraph, block: FuncGraph, edges: Iterable[Edge]) -> EagerOperation:
-    """Records a block."""
+def call_block(graph: EagerGraph, block: FuncGraph, given: Iterable[Edge], captured: Sequence[Edge] = ()) -> EagerOperation:
+    """Records a block; ``captured`` are arguments that are the same in each call."""
     count_block(graph, block)
+    recording, given = graph.thread.recording, tuple(given)
+    edges = (*given, *captured)
+    state = recording.state
+    if state is None or recording.scopes or len(recording.operations) >= PENDING_LIMIT:
+        return _record(graph, block, edges)
+    tag = (block, *recording.tag(given))
+    call = state.blocks.get(tag)
+    if call is not None:
+        return recording.follow(call, edges)
+    op = _record(graph, block, edges)
+    if op.call.origin is state and not op.call.asked and all(producer.call.expected[index][0] is dtypes.resource for producer, index in captured):
+        state.blocks[tag] = op.call
+    return op
+
+
+def _record(graph: EagerGraph, block: FuncGraph, edges: tuple[Edge, ...]) -> EagerOperation:
     attributes = block.call_attributes
     if attributes is None:
         attributes = block.call_attributes = {"f": block, "Tin": tuple([tensor._dtype for tensor in block.inputs]),
                                               "Tout": tuple([tensor._dtype for tensor in block.outputs])}
-    return graph.record_edges(CallFunction, block.name, tuple(edges), attributes)
+    return graph.record_edges(CallFunction, block.name, edges, attributes)
 
 
 class Capture:

@@ -193,7 +193,8 @@ class EagerGraph(Graph):
         """One call of an op, whose inputs are tensors of this graph and whose attributes are complete. ``origin`` is the operation of a function
         that it is a copy of."""
         if definition is Const:
-            return self._constant(name, attributes)
+            Const.infer_shapes(name, (), attributes, 1)
+            return self.constant(attributes, name).op
         return self.record_edges(definition, name, tuple([tensor._edge for tensor in inputs]), attributes, origin)  # type: ignore[attr-defined]
 
     def record_edges(self, definition: Any, name: str, edges: tuple[Edge, ...], attributes: dict[str, Any],
@@ -269,16 +270,17 @@ class EagerGraph(Graph):
                 self._inferred[signature] = expected
         return expected, asked
 
-    def _constant(self, name: str, attributes: dict[str, Any]) -> EagerOperation:
+    def constant(self, attributes: dict[str, Any], name: str) -> EagerTensor:
         """A constant has its value. It is left out of keys: a program that feeds its data as constants would have all of it remembered."""
-        shape = Const.infer_shapes(name, (), attributes, 1)
-        op = EagerOperation.of(Call(self, Const, name, attributes, [(attributes["dtype"], shape[0])], source.user_frames(1)), ())
+        value = attributes["value"]
+        call = Call(self, Const, name, attributes, [(attributes["dtype"], TensorShape._of(value.shape))], source.user_frames(1))
+        op = EagerOperation.of(call, ())
+        op.results = [value]
         if self._state.devices:
             self._apply_devices(op)
-        op.finish([attributes["value"]])
         for watcher in self.thread.recording.watchers:
             watcher.note(op)
-        return op
+        return op.output(0)
 
     def number(self, value: Any, dtype: DType | None) -> EagerTensor | None:
         """The tensor of a Python number, if there is one already and its type is known; programs use few of them again and again."""

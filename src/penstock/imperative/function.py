@@ -47,7 +47,7 @@ class Function:
                  makes_variables_once: bool = False) -> None:
         self._function, self._autograph, self._features, self._makes_variables_once = python_function, autograph, features, makes_variables_once
         self._input_signature = None if input_signature is None else tuple(input_signature)
-        self._traces: dict[Any, Trace] = {}
+        self._traces: dict[Any, TracedFunction] = {}
         self._methods: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
         functools.update_wrapper(self, python_function)
 
@@ -81,11 +81,11 @@ class Function:
         trace, tensors = self._trace(args, kwargs)
         return trace.call(graph, tensors)
 
-    def get_concrete_function(self, *args: Any, **kwargs: Any) -> Trace:
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> TracedFunction:
         """The trace for arguments like these; a TensorSpec stands for any tensor of its kind."""
         return self._trace(args, kwargs)[0]
 
-    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Trace, list[Tensor]]:
+    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[TracedFunction, list[Tensor]]:
         if kwargs:
             args = self._with_defaults(args, kwargs)
         is_flat = not kwargs and all(type(arg) in _LEAVES for arg in args)
@@ -101,10 +101,10 @@ class Function:
             trace = self._traces[key] = self._new_trace((args, kwargs), leaves)
         return trace, [part for leaf in leaves if _is_tensor(leaf) for part in parts_of(leaf)]
 
-    def _new_trace(self, arguments: Any, leaves: list[Any]) -> Trace:
+    def _new_trace(self, arguments: Any, leaves: list[Any]) -> TracedFunction:
         """Traces the function. Where it has made variables it is traced once more, and must not make them again: so they are made once."""
         if not self._makes_variables_once:
-            return Trace(self._python_function, arguments, leaves, self._input_signature)
+            return TracedFunction(self._python_function, arguments, leaves, self._input_signature)
         is_first, made = not self._traces, False
 
         def note(next_creator: Any, **options: Any) -> Any:
@@ -115,10 +115,10 @@ class Function:
             return next_creator(**options)
 
         with variable_creator_scope(note):
-            trace = Trace(self._python_function, arguments, leaves, self._input_signature)
+            trace = TracedFunction(self._python_function, arguments, leaves, self._input_signature)
             if made:
                 is_first = False
-                trace = Trace(self._python_function, arguments, leaves, self._input_signature)
+                trace = TracedFunction(self._python_function, arguments, leaves, self._input_signature)
         return trace
 
     @functools.cached_property
@@ -156,7 +156,7 @@ class Function:
         return fitting
 
 
-class Trace:
+class TracedFunction:
     """The graph of a function for one signature."""
 
     def __init__(self, function: Callable[..., Any], arguments: Any, leaves: list[Any], signature: Any) -> None:
@@ -237,7 +237,7 @@ class Trace:
         if self._replay.has_functions:
             outputs = _call_whole(self._whole, [*tensors, *self._captured])
         elif self._is_block and not recording.open_tapes and not recording.watchers:
-            outputs = call_block(graph, self._whole, [*[tensor._edge for tensor in tensors], *self._edges]).outputs  # type: ignore[attr-defined]
+            outputs = call_block(graph, self._whole, [tensor._edge for tensor in tensors], self._edges).outputs  # type: ignore[attr-defined]
         else:
             outputs = self._replay.run(graph, [*tensors, *self._captured])
         if isinstance(self._result, Tensor):

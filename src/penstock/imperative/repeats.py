@@ -43,7 +43,7 @@ class Repeats:
             if tensor._dtype is not argument._dtype or tensor._shape.extents != argument._shape.extents:
                 return None
         self._known.move_to_end(key)
-        return call_block(graph, known.block, [*[tensor._edge for tensor in tensors], *known.captured])  # type: ignore[attr-defined]
+        return call_block(graph, known.block, [tensor._edge for tensor in tensors], known.captured)  # type: ignore[attr-defined]
 
     def learn(self, graph: EagerGraph, key: Any, tensors: Sequence[Tensor], function: Callable[..., Any]) -> None:
         """Notes that ``function(*tensors)`` was called; it is traced, and must build what it built before."""

@@ -16,7 +16,7 @@ from penstock.graph.composite import IndexedSlices
 from penstock.graph.function import FuncGraph
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
-from penstock.imperative.backward import Memory
+from penstock.imperative.backward import SeenWalks
 from penstock.imperative.eager_graph import EagerGraph
 from penstock.imperative.operation import EagerOperation, Edge
 from penstock.imperative.recording import ENOUGH, Recording
@@ -223,7 +223,7 @@ class GradientTape:
             unconnected = None if unconnected_gradients is UnconnectedGradients.NONE else zeros_like
             results = [result if self._watches(source) else unconnected and unconnected(item) for item, source, result in zip(flat, inside, walk())]
         else:
-            graph.walks = graph.walks or Memory()
+            graph.walks = graph.walks or SeenWalks()
             results = graph.walks.gradients(graph, self, targets, inside, walk)
         if not self._persistent:
             self._forget()

@@ -94,6 +94,9 @@ def _constant(array: np.ndarray, dtype: DType | None, name: str | None) -> Tenso
         dtype = dtypes.as_dtype(array.dtype)
     graph = default_graph()
     attributes = {"value": array, "dtype": dtype}
+    if graph.imperative and array.dtype == dtype.np:
+        value: Tensor = graph.constant(attributes, graph._name_for(name or "Const"))
+        return value
     return Const.add_node(graph, graph._name_for(name or "Const"), (), attributes).outputs[0]
 
 

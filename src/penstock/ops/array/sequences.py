@@ -83,9 +83,12 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
         return Range(*ends, name=scope)
 
 
-def all_axes(x: Tensor) -> Tensor:
+def all_axes(x: Tensor) -> Any:
     """The numbers of all axes of a tensor: what a reduction to a scalar runs over."""
-    return range(0, Rank(x)) if x.shape.ndims is None else constant(np.arange(x.shape.ndims, dtype=np.int32))
+    ndims = x.shape.ndims
+    if ndims is None:
+        return range(0, Rank(x))
+    return np.arange(ndims, dtype=np.int32).tolist() if ndims and x.imperative else constant(np.arange(ndims, dtype=np.int32))
 
 
 @op("LinSpace", "start: T, stop: T, num: Tidx -> output: T", T=frozenset([bfloat16, float32, float64]),

@@ -7,6 +7,7 @@ from penstock.errors import invalid_argument
 from penstock.graph import dtypes
 from penstock.graph.attrs import types
 from penstock.graph.convert import convert_to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.opdef import op
 from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.graph.shape import TensorShape, broadcast
@@ -188,9 +189,10 @@ def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits
         half = logits.dtype.base_dtype if logits.dtype.base_dtype in _HALF else None
         if half:
             logits = cast(logits, dtypes.float32)
-        outer = shape_ops.shape(labels)
+        flat_already = logits.shape.ndims == 2
+        outer = None if flat_already and default_graph().imperative else shape_ops.shape(labels)  # a graph has it in any case, as TensorFlow's
         _check_sparse_ranks(labels.shape, logits.shape)
-        if logits.shape.ndims == 2:
+        if flat_already:
             cost, _ = SparseSoftmaxCrossEntropyWithLogits(logits, labels, name=name)
         else:
             flat, _ = SparseSoftmaxCrossEntropyWithLogits(*_flat_pair(labels, logits), name=name)
