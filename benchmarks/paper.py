@@ -36,12 +36,12 @@ from penstock.simulate.capture import Order  # noqa: E402
 from penstock.simulate.job import Cluster, Result, Simulation  # noqa: E402
 from penstock.simulate.measuring import measure  # noqa: E402
 from penstock.simulate.modes import synchronous  # noqa: E402
-from penstock.simulate.network import Network  # noqa: E402
+from penstock.simulate.network import NetworkSpeed  # noqa: E402
 from penstock.simulate.profile import JobProfile  # noqa: E402
 from penstock.simulate.stragglers import Straggling  # noqa: E402
 
 KEPT, FRESH = HERE / "paper", HERE.parent / "build" / "paper"
-NETWORK, CORES = Network.parse("10Gbit,50us"), 8
+NETWORK, CORES = NetworkSpeed.parse("10Gbit,50us"), 8
 LATE = Straggling("pareto", 0.5, 2.0)  # of Inception's workers: most hardly, a few very
 IMAGES = 32  # of a step of Inception, as in the paper
 LANGUAGE = {"full": [], "sampled": ["--sampled", "512"]}

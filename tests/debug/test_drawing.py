@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import penstock as tf
 from penstock.debug.drawing import draw
-from penstock.debug.layout import fitting_depth, lay_out, tree, visible
+from penstock.debug.graph_layout import fitting_depth, lay_out, tree, visible
 from penstock.debug.printing import node_line
 from penstock.debug.stages import STAGES, stages
 from penstock.debug.views import NodeView, add_costs, of_graph, of_graph_def

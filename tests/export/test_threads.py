@@ -12,7 +12,7 @@ import pytest
 
 import penstock as tf
 from penstock.export import model
-from penstock.export.memory import Memory
+from penstock.export.memory import ExportedMemory
 from support.exported import Loaded, needs_compiler
 
 pytestmark = [pytest.mark.process, needs_compiler, pytest.mark.skipif(platform.machine() != "x86_64", reason="needs an x86-64 CPU")]
@@ -100,7 +100,7 @@ def test_what_cannot_have_threads_says_so(tmp_path, target, threads, words):
 def test_weights_are_cut_into_panels_before_any_step(tmp_path, monkeypatch):
     """Also where the calls that do so are alike, and would be shared by threads."""
     tables: list[Any] = []
-    monkeypatch.setattr(model, "Memory", lambda state, every, *rest: (tables.extend(every), Memory(state, every, *rest))[1])
+    monkeypatch.setattr(model, "ExportedMemory", lambda state, every, *rest: (tables.extend(every), ExportedMemory(state, every, *rest))[1])
     x = layer = tf.placeholder(tf.float32, [8, 64], name="x")
     for _ in range(6):
         layer = tf.nn.relu(tf.layers.dense(layer, 64))

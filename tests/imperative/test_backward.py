@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.imperative.backward import Memory
+from penstock.imperative.backward import SeenWalks
 from support.imperative import imperative
 
 pytestmark = pytest.mark.process
@@ -90,7 +90,7 @@ def test_sparse_gradients():
 def test_memory_forgets_old_structures(monkeypatch):
     monkeypatch.setattr("penstock.imperative.backward._MOST", 3)
     with imperative() as graph:
-        graph.walks = Memory()
+        graph.walks = SeenWalks()
         for size in range(1, 8):
             x = tf.ones([size])
             with tf.GradientTape() as tape:

@@ -11,8 +11,8 @@ from penstock.distributed.cluster_spec import task_name
 from penstock.simulate.costs import Costs
 from penstock.simulate.job import Cluster, Simulation, readable
 from penstock.simulate.modes import synchronous
-from penstock.simulate.network import Network
-from penstock.simulate.profile import WORKER, Block, JobProfile, Message, Part, StepProfile, with_serial_parts
+from penstock.simulate.network import NetworkSpeed
+from penstock.simulate.profile import WORKER, JobProfile, Message, Part, StepProfile, WorkBlock, with_serial_parts
 from penstock.simulate.report import describe, too_large, uneven, unshared, what_would_help
 from penstock.simulate.ring import all_reduce
 from penstock.simulate.stragglers import Straggling
@@ -27,10 +27,10 @@ MEGABYTE = 1_000_000
 
 def dense(servers: int = 1, size: int = MEGABYTE, compute: float = 0.0) -> JobProfile:
     """All parameters go to the worker, as many gradients come back and are applied."""
-    worker, parts = Part(WORKER, [Block(native=compute)]), []
+    worker, parts = Part(WORKER, [WorkBlock(native=compute)]), []
     for index in range(servers):
-        read = Block(sends=[Message(WORKER, 1, size, 2 * index)])
-        parts.append(Part(PS[index], [read, Block(receives=[2 * index + 1], needs=[0], python=1e-4)]))
+        read = WorkBlock(sends=[Message(WORKER, 1, size, 2 * index)])
+        parts.append(Part(PS[index], [read, WorkBlock(receives=[2 * index + 1], needs=[0], python=1e-4)]))
         worker.blocks[0].receives.append(2 * index)
         worker.blocks[0].sends.append(Message(PS[index], 1, size, 2 * index + 1))
     return JobProfile("dense", servers, 1, StepProfile([worker, *parts]), variables={PS[index]: {"v": size} for index in range(servers)})
@@ -41,7 +41,7 @@ def run(profile: JobProfile, workers: int = 1, costs: Costs = FREE, steps: int =
 
 
 def test_a_step_takes_what_its_parts_take():
-    result = run(dense(compute=0.010), cores=1, network=Network(1e9, 0.001))
+    result = run(dense(compute=0.010), cores=1, network=NetworkSpeed(1e9, 0.001))
     order, there, back, compute = 0.001 + 300 / 1e9, 0.001 + 1_000_300 / 1e9, 0.001 + 1_000_300 / 1e9, 0.010
     reply = 0.001 + 300 / 1e9
     assert result.quantile(0.5) == pytest.approx(order + there + compute + back + 1e-4 + reply)
@@ -54,14 +54,14 @@ def test_native_code_is_shared_out_among_cores():
 
 
 def test_the_link_of_a_parameter_server_is_the_limit():
-    result = run(dense(), workers=16, network=Network(1e9, 1e-5))
+    result = run(dense(), workers=16, network=NetworkSpeed(1e9, 1e-5))
     assert 900 < result.rate <= 1000  # a megabyte each way per step, a gigabyte per second
     assert max(result.busy_links, key=result.busy_links.get) in ("ps 0 in", "ps 0 out")
     assert result.busy_links["ps 0 out"] == pytest.approx(result.rate / 1000, rel=0.05)
 
 
 def test_a_second_parameter_server_helps_where_the_first_is_the_limit():
-    one, two = (run(dense(servers, MEGABYTE // servers), workers=16, network=Network(1e9, 1e-5)).rate for servers in (1, 2))
+    one, two = (run(dense(servers, MEGABYTE // servers), workers=16, network=NetworkSpeed(1e9, 1e-5)).rate for servers in (1, 2))
     assert two / one == pytest.approx(2.0, rel=0.1)
 
 
@@ -110,7 +110,7 @@ def test_what_cannot_be_made_synchronous(recorded):
     with pytest.raises(ValueError, match="cannot be backups"):
         synchronous(dense(), 4, 4)
     with pytest.raises(ValueError, match="--ps"):
-        synchronous(JobProfile("alone", 0, 1, StepProfile([Part(WORKER, [Block(python=1.0)])])), 4)
+        synchronous(JobProfile("alone", 0, 1, StepProfile([Part(WORKER, [WorkBlock(python=1.0)])])), 4)
 
 
 def test_equal_seeds_give_equal_runs():
@@ -139,7 +139,7 @@ def test_a_busy_interpreter_is_told_however_many_cores_are_idle():
 
 
 def test_what_helps_is_told():
-    profile, cluster = dense(), Cluster(16, network=Network(1e9, 1e-5))
+    profile, cluster = dense(), Cluster(16, network=NetworkSpeed(1e9, 1e-5))
     result = Simulation(profile, FREE, cluster).run(10)
     gains = {change.change: change.gain for change in what_would_help(profile, FREE, cluster, result, 10)}
     assert gains["twice the bandwidth"] > 0.8
@@ -173,7 +173,7 @@ def test_a_parameter_server_that_holds_nearly_everything():
 
 
 def test_workers_that_share_nothing():
-    alone = JobProfile("alone", 0, 1, StepProfile([Part(WORKER, [Block(python=1e-3)])]))
+    alone = JobProfile("alone", 0, 1, StepProfile([Part(WORKER, [WorkBlock(python=1e-3)])]))
     assert "each trains a model of its own: add --ps" in unshared(alone, Cluster(2))
     assert unshared(alone, Cluster(1)) == unshared(dense(), Cluster(2)) == unshared(all_reduce(dense(), 4), Cluster(4)) == ""
 
@@ -183,7 +183,7 @@ def test_names_of_tasks():
 
 
 def test_what_threads_cannot_share_is_that_of_all_blocks_of_a_task():
-    alone, together = (JobProfile("p", 0, 1, StepProfile([Part(WORKER, [Block(native=first), Block(native=second), Block(python=1.0)])]))
+    alone, together = (JobProfile("p", 0, 1, StepProfile([Part(WORKER, [WorkBlock(native=first), WorkBlock(native=second), WorkBlock(python=1.0)])]))
                        for first, second in ((0.1, 0.3), (0.1, 0.15)))
     blocks = with_serial_parts(alone, together, 2).step.parts[0].blocks
     assert [round(block.serial, 3) for block in blocks] == [0.25, 0.25, 0.0]  # 0.25 of 0.4 seconds are left, where two threads could leave half

@@ -5,7 +5,7 @@ import pytest
 
 from penstock.simulate.clock import Clock
 from penstock.simulate.machine import Crowding, Machine, Process
-from penstock.simulate.network import Fabric, Network
+from penstock.simulate.network import Fabric, NetworkSpeed
 from penstock.simulate.stragglers import Straggling
 
 pytestmark = pytest.mark.graph
@@ -128,7 +128,7 @@ def test_a_process_that_is_busy_reads_several_messages_at_a_time(clock):
 
 
 def test_messages_stand_in_line_at_both_ends(clock):
-    fabric, log = Fabric(clock, Network(100.0, 0.5), 0.25), Log(clock)
+    fabric, log = Fabric(clock, NetworkSpeed(100.0, 0.5), 0.25), Log(clock)
     a, b, c = (Machine(clock, 1, name) for name in "abc")
     fabric.send(a, b, 100.0, log("a to b"))
     fabric.send(a, c, 100.0, log("a to c"))   # behind the first, on its way out
@@ -152,7 +152,7 @@ def test_time_ends_where_it_is_told_to(clock):
 @pytest.mark.parametrize("text", ["", "fast", "10Gbit", "10Gbit,50", "0Gbit,1us", "-1Gbit,1us", "10Gbyte,1us"])
 def test_what_is_not_a_network(text):
     with pytest.raises(ValueError, match="10Gbit,50us"):
-        Network.parse(text)
+        NetworkSpeed.parse(text)
 
 
 @pytest.mark.parametrize("text", ["", "slow", "pareto:20ms", "exponential:20ms,3", "pareto:20,1.5"])

@@ -8,13 +8,13 @@ import pytest
 from penstock.distributed.cluster_spec import task_name
 from penstock.simulate.job import Cluster, Simulation
 from penstock.simulate.machines import MachineSpec, read_machines, tasks_of
-from penstock.simulate.network import Network
+from penstock.simulate.network import NetworkSpeed
 from penstock.simulate.report import describe, too_large
 from penstock.simulate.ring import all_reduce
 from simulate.test_job import FREE, MEGABYTE, PS, USUAL, dense
 
 pytestmark = pytest.mark.graph
-NETWORK = Network(1e9, 1e-5)
+NETWORK = NetworkSpeed(1e9, 1e-5)
 
 
 def read(*entries):
@@ -25,7 +25,7 @@ def test_a_file():
     machines = read({"tasks": {"ps": 2}, "cores": 32, "network": "80Gbit,20us", "memory": "256GB"}, {"count": 3, "tasks": {"worker": 2}})
     pairs = [(task_name("worker", 2 * n), task_name("worker", 2 * n + 1)) for n in range(3)]
     assert [machine.tasks for machine in machines] == [(PS[0], PS[1]), *pairs]
-    assert machines[0] == MachineSpec((PS[0], PS[1]), 32.0, Network.parse("80Gbit,20us"), 256e9)
+    assert machines[0] == MachineSpec((PS[0], PS[1]), 32.0, NetworkSpeed.parse("80Gbit,20us"), 256e9)
     assert machines[1].cores == 16.0 and machines[1].network == NETWORK
     assert (tasks_of(machines, "ps"), tasks_of(machines, "worker")) == (2, 6)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.simulate.job import Cluster, Simulation
-from penstock.simulate.network import Network
+from penstock.simulate.network import NetworkSpeed
 from penstock.simulate.predict import predict
 from penstock.simulate.ring import all_reduce
 from penstock.simulate.ring_times import RingTimes
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.graph
 @pytest.mark.parametrize("workers", [2, 3, 8])
 def test_phases_take_what_events_take(workers, costs, late):
     profile = all_reduce(dense(2, 4 * MEGABYTE, compute=0.01), workers)
-    cluster = Cluster(workers, 4, Network(1e9, 1e-4), straggling=late)
+    cluster = Cluster(workers, 4, NetworkSpeed(1e9, 1e-4), straggling=late)
     by_events, by_phases = Simulation(profile, costs, cluster).run(10, 1), RingTimes(profile, costs, cluster).run(10, 1)
     assert by_phases.rate == pytest.approx(by_events.rate, rel=0.03)
     assert by_phases.quantile(0.5) == pytest.approx(by_events.quantile(0.5), rel=0.02 if late == Straggling() else 0.1)  # of few delays that jump

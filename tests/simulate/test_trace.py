@@ -8,14 +8,14 @@ from itertools import pairwise
 import pytest
 
 from penstock.simulate.job import Cluster, Simulation
-from penstock.simulate.trace import Trace
+from penstock.simulate.trace import SimulatedTrace
 from simulate.test_job import PS, USUAL, dense
 
 pytestmark = pytest.mark.graph
 
 
 def test_spans_of_a_track_do_not_overlap():
-    trace = Trace()
+    trace = SimulatedTrace()
     Simulation(dense(), USUAL, Cluster(8), span=trace.add).run(5, 1)
     trace.add(PS[0], "2 nodes", 0.0, 2.0)
     trace.add(PS[0], "2 nodes", 1.0, 3.0)

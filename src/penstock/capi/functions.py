@@ -16,7 +16,7 @@ from penstock.graph.graph_to_function import graph_to_function
 
 
 @kind("TF_Function*")
-class Function:
+class FunctionHandle:
     """TF_Function."""
 
     def __init__(self, proto: FunctionDef) -> None:
@@ -25,7 +25,7 @@ class Function:
 
 @entry
 def TF_GraphToFunction(fn_body: GraphState, fn_name: str, append_hash: int, num_opers: int, opers: Any, ninputs: int, inputs: Any, noutputs: int,
-                       outputs: Any, output_names: Any, opts: Any, description: str | None) -> Function:
+                       outputs: Any, output_names: Any, opts: Any, description: str | None) -> FunctionHandle:
     """A part of a graph as a function."""
     body = None if num_opers == -1 else operations(opers, num_opers, "opers")
     names = texts(output_names, noutputs, "output_names") if output_names else None
@@ -34,35 +34,35 @@ def TF_GraphToFunction(fn_body: GraphState, fn_name: str, append_hash: int, num_
                                   description or "")
     if append_hash:
         proto.signature.name += "_" + hashlib.sha256(proto.SerializeToString(deterministic=True)).hexdigest()[:16]
-    return Function(proto)
+    return FunctionHandle(proto)
 
 
 @entry
-def TF_FunctionName(func: Function) -> str:
+def TF_FunctionName(func: FunctionHandle) -> str:
     """Its name."""
     return func.proto.signature.name
 
 
 @entry
-def TF_FunctionToFunctionDef(func: Function, output_func_def: Any) -> None:
+def TF_FunctionToFunctionDef(func: FunctionHandle, output_func_def: Any) -> None:
     """As a proto."""
     fill(output_func_def, func.proto.SerializeToString())
 
 
 @entry
-def TF_FunctionImportFunctionDef(proto: int | None, proto_len: int) -> Function:
+def TF_FunctionImportFunctionDef(proto: int | None, proto_len: int) -> FunctionHandle:
     """From a proto."""
-    return Function(parsed(FunctionDef, read_bytes(proto, proto_len), "TF_FunctionImportFunctionDef"))
+    return FunctionHandle(parsed(FunctionDef, read_bytes(proto, proto_len), "TF_FunctionImportFunctionDef"))
 
 
 @entry
-def TF_FunctionSetAttrValueProto(func: Function, attr_name: str, proto: int | None, proto_len: int) -> None:
+def TF_FunctionSetAttrValueProto(func: FunctionHandle, attr_name: str, proto: int | None, proto_len: int) -> None:
     """An attribute of the function itself."""
     func.proto.attr[attr_name].CopyFrom(parsed(AttrValue, read_bytes(proto, proto_len), attr_name))
 
 
 @entry
-def TF_FunctionGetAttrValueProto(func: Function, attr_name: str, output_attr_value: Any) -> None:
+def TF_FunctionGetAttrValueProto(func: FunctionHandle, attr_name: str, output_attr_value: Any) -> None:
     """One that was set."""
     if attr_name not in func.proto.attr:
         raise InvalidArgumentError(None, None, f"Function '{func.proto.signature.name}' has no attr named '{attr_name}'.")
@@ -70,12 +70,12 @@ def TF_FunctionGetAttrValueProto(func: Function, attr_name: str, output_attr_val
 
 
 @entry
-def TF_DeleteFunction(func: Function | None) -> None:
+def TF_DeleteFunction(func: FunctionHandle | None) -> None:
     """Graphs that it was copied to keep it."""
 
 
 @entry
-def TF_GraphCopyFunction(graph: GraphState, func: Function, grad: Function | None) -> None:
+def TF_GraphCopyFunction(graph: GraphState, func: FunctionHandle, grad: FunctionHandle | None) -> None:
     """Lets a graph call it. Its gradient follows from its operations; one of its own is kept with it, and not used."""
     with graph.lock:
         for each in (func, grad):
@@ -99,5 +99,5 @@ def TF_GraphGetFunctions(graph: GraphState, funcs: Any, max_func: int) -> int:
     """New handles of them; how many there are of these."""
     protos = list(graph.functions.values())[:max(max_func, 0)]
     for index, proto in enumerate(protos):
-        funcs[index] = handles.add(Function(proto))
+        funcs[index] = handles.add(FunctionHandle(proto))
     return len(protos)

@@ -10,7 +10,7 @@ from penstock.capi.entries import entry, kind
 from penstock.capi.handles import GraphState
 from penstock.capi.imports import unchanged_if_it_fails
 from penstock.capi.memory import check_empty, fill, from_buffer, items, parsed, read_bytes, texts
-from penstock.capi.sessions import Options, SessionState, fed, hand_out, keep_handle
+from penstock.capi.sessions import SessionOptions, SessionState, fed, hand_out, keep_handle
 from penstock.errors import InvalidArgumentError, NotFoundError
 from penstock.graph.graph_def import extend_graph
 from penstock.graph.node import Operation, Tensor
@@ -21,7 +21,7 @@ from penstock.session.session import Session
 class NamedSession(SessionState):
     """TF_DeprecatedSession."""
 
-    def __init__(self, options: Options | None) -> None:
+    def __init__(self, options: SessionOptions | None) -> None:
         super().__init__(GraphState(), options)
         self.graph.release()  # nothing else uses it
 
@@ -45,7 +45,7 @@ class NamedSession(SessionState):
 
 
 @entry
-def TF_NewDeprecatedSession(options: Options | None) -> NamedSession:
+def TF_NewDeprecatedSession(options: SessionOptions | None) -> NamedSession:
     """With an empty graph."""
     return NamedSession(options)
 
@@ -65,9 +65,9 @@ def TF_DeleteDeprecatedSession(session: NamedSession | None) -> None:
 
 
 @entry
-def TF_Reset(opt: Options | None, containers: Any, ncontainers: int) -> None:
+def TF_Reset(opt: SessionOptions | None, containers: Any, ncontainers: int) -> None:
     """Clears containers of a target; all of them if none is named."""
-    opt = opt or Options()
+    opt = opt or SessionOptions()
     Session.reset(opt.target, texts(containers, ncontainers, "containers"), opt.config)
 
 

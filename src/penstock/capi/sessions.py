@@ -18,7 +18,7 @@ from penstock.session.session import Session
 
 
 @kind("TF_SessionOptions*")
-class Options:
+class SessionOptions:
     """TF_SessionOptions."""
 
     def __init__(self) -> None:
@@ -26,25 +26,25 @@ class Options:
 
 
 @entry
-def TF_NewSessionOptions() -> Options:
+def TF_NewSessionOptions() -> SessionOptions:
     """Without a target and a configuration."""
-    return Options()
+    return SessionOptions()
 
 
 @entry
-def TF_SetTarget(options: Options, target: str | None) -> None:
+def TF_SetTarget(options: SessionOptions, target: str | None) -> None:
     """Where the session runs: ``grpc://host:port``; empty: in this process."""
     options.target = target or ""
 
 
 @entry
-def TF_SetConfig(options: Options, proto: int | None, proto_len: int) -> None:
+def TF_SetConfig(options: SessionOptions, proto: int | None, proto_len: int) -> None:
     """A ConfigProto."""
     options.config = parsed(ConfigProto, read_bytes(proto, proto_len), "TF_SetConfig")
 
 
 @entry
-def TF_DeleteSessionOptions(options: Options | None) -> None:
+def TF_DeleteSessionOptions(options: SessionOptions | None) -> None:
     """Sessions that were made with it go on."""
 
 
@@ -52,8 +52,8 @@ def TF_DeleteSessionOptions(options: Options | None) -> None:
 class SessionState:
     """TF_Session: a session, its graph, and the steps that are run in parts."""
 
-    def __init__(self, graph: GraphState, options: Options | None) -> None:
-        options = options or Options()
+    def __init__(self, graph: GraphState, options: SessionOptions | None) -> None:
+        options = options or SessionOptions()
         self.session = Session(options.target, graph=graph.graph, config=options.config)
         self.graph, self.closed = graph, False
         graph.use()
@@ -107,7 +107,7 @@ def hand_out(fetches: Sequence[Tensor], values: Sequence[Any], places: Any) -> N
 
 
 @entry
-def TF_NewSession(graph: GraphState, opts: Options | None) -> SessionState:
+def TF_NewSession(graph: GraphState, opts: SessionOptions | None) -> SessionState:
     """A session on a graph, which may grow."""
     return SessionState(graph, opts)
 
@@ -183,7 +183,7 @@ def TF_DeletePRunHandle(handle: str | None) -> None:
 # --- SavedModels -----------------------------------------------------------------------------------------------------
 
 @entry
-def TF_LoadSessionFromSavedModel(session_options: Options | None, run_options: Any, export_dir: str | None, tags: Any, tags_len: int,
+def TF_LoadSessionFromSavedModel(session_options: SessionOptions | None, run_options: Any, export_dir: str | None, tags: Any, tags_len: int,
                                  graph: GraphState, meta_graph_def: Any) -> SessionState:
     """A session with the graph, the variables and the tables of a SavedModel; ``graph`` must be empty."""
     if graph.graph._ops:

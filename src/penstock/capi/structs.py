@@ -30,7 +30,7 @@ class WhileParams(ctypes.Structure):
                 ("name", ctypes.c_char_p)]
 
 
-class Block(ctypes.Structure):
+class TensorBlock(ctypes.Structure):
     """The memory of a tensor."""
 
     _fields_ = [("references", ctypes.c_long), ("data", ctypes.c_void_p), ("length", ctypes.c_size_t), ("deallocator", ctypes.c_void_p),
@@ -40,4 +40,4 @@ class Block(ctypes.Structure):
 class TensorStruct(ctypes.Structure):
     """TF_Tensor."""
 
-    _fields_ = [("type", ctypes.c_int), ("rank", ctypes.c_int), ("dims", ctypes.POINTER(ctypes.c_int64)), ("block", ctypes.POINTER(Block))]
+    _fields_ = [("type", ctypes.c_int), ("rank", ctypes.c_int), ("dims", ctypes.POINTER(ctypes.c_int64)), ("block", ctypes.POINTER(TensorBlock))]

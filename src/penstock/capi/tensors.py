@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from penstock.capi.entries import Services
-from penstock.capi.structs import Block, TensorStruct
+from penstock.capi.structs import TensorBlock, TensorStruct
 from penstock.errors import InvalidArgumentError, UnimplementedError
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType, as_dtype
@@ -54,7 +54,7 @@ def _type(number: int) -> DType:
         raise InvalidArgumentError(None, None, str(error)) from None
 
 
-def _strings(block: Block, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+def _strings(block: TensorBlock, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """The strings of a tensor in TensorFlow 1's form. Nothing in it is trusted."""
     count, result = math.prod(shape), np.empty(math.prod(shape), object)
     content = ctypes.string_at(block.data, block.length) if block.length else b""

@@ -13,12 +13,12 @@ from penstock.simulate import calibration, costs, graph_program, machines, measu
 from penstock.simulate.capture import Order
 from penstock.simulate.job import Cluster, Result
 from penstock.simulate.machines import MachineSpec
-from penstock.simulate.network import Network
+from penstock.simulate.network import NetworkSpeed
 from penstock.simulate.predict import predict
 from penstock.simulate.profile import JobProfile
 from penstock.simulate.ring import all_reduce
 from penstock.simulate.stragglers import Straggling
-from penstock.simulate.trace import Trace
+from penstock.simulate.trace import SimulatedTrace
 
 _EPILOG = """\
 The program runs for a moment, as worker 0 of the cluster that it is told of (TF_CONFIG, or --flags as in `penstock launch`), with all tasks inside
@@ -50,7 +50,7 @@ def main(argv: list[str]) -> int:
     except (measuring.NotMeasured, OSError, ValueError, RuntimeError) as error:
         print(f"penstock simulate: {error}", file=sys.stderr)
         return 1
-    trace = Trace()
+    trace = SimulatedTrace()
     result = predict(profile, prices, cluster, options.steps, options.seed, trace.add if options.trace else None)
     print(report.describe(profile, cluster, result), flush=True)
     hints = _hints(options, profile, prices, cluster, result) if result.step_times and options.advice else []
@@ -186,8 +186,8 @@ def _check(parse: Callable[[str], Any], text: str) -> Any:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def _network(text: str) -> Network:
-    return _check(Network.parse, text)
+def _network(text: str) -> NetworkSpeed:
+    return _check(NetworkSpeed.parse, text)
 
 
 def _straggling(text: str) -> Straggling:

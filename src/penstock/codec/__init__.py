@@ -1,19 +1,19 @@
 """Native code for bytes: records, protos, comma-separated values, numbers in text.
 
-    language.py     Python functions over integers, floats and addresses
-    primitives.py   what those functions may call
-    translation.py  the same as LLVM IR
-    library.py      those functions, compiled and linked when one is first used
-    layout.py       how Python keeps strings in memory
-    objects.py      strings of arrays as addresses, and back
-    framing.py      the records of a TFRecord file, many at a time
-    wire.py         the encoding of protocol buffers
-    examples.py     the features of serialized Examples
-    numerals.py     numbers in text
-    csv.py          lines of comma-separated values
-    hashes.py       fingerprints of strings
-    ids.py          ids of sparse matrices with one entry per row
-    resizing.py     images of any size in another one
+    language.py       Python functions over integers, floats and addresses
+    primitives.py     what those functions may call
+    translation.py    the same as LLVM IR
+    library.py        those functions, compiled and linked when one is first used
+    object_memory.py  how Python keeps strings in memory
+    objects.py        strings of arrays as addresses, and back
+    framing.py        the records of a TFRecord file, many at a time
+    wire.py           the encoding of protocol buffers
+    examples.py       the features of serialized Examples
+    numerals.py       numbers in text
+    csv.py            lines of comma-separated values
+    hashes.py         fingerprints of strings
+    ids.py            ids of sparse matrices with one entry per row
+    resizing.py       images of any size in another one
 
 What must stay true: native code decides nothing about bad input. It checks every bound, and where the data is not as plain as can be it says so and
 leaves it to the Python code of the operation, which knows all cases and the messages of all errors. So both give the same values, and data from

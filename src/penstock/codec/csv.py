@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from penstock.codec.language import native
-from penstock.codec.layout import DATA, SIZE, TYPE, address
 from penstock.codec.library import functions
 from penstock.codec.numerals import read_float, read_integer
+from penstock.codec.object_memory import DATA, SIZE, TYPE, address
 from penstock.codec.objects import PIECE, strings_of
 from penstock.codec.primitives import cell, find, load8, load64, load_float64, store32, store64, store_float32
 

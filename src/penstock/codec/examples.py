@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penstock.codec.language import native
-from penstock.codec.layout import DATA, SIZE, TYPE, address
 from penstock.codec.library import functions
+from penstock.codec.object_memory import DATA, SIZE, TYPE, address
 from penstock.codec.objects import PIECE, pieces_of, strings_of
 from penstock.codec.primitives import cell, copy, load8, load64, store64
 from penstock.codec.wire import float_values, integer_values, span, string_values

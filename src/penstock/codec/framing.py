@@ -6,8 +6,8 @@ from typing import IO, Any
 import numpy as np
 
 from penstock.codec.language import native
-from penstock.codec.layout import DATA, address
 from penstock.codec.library import functions
+from penstock.codec.object_memory import DATA, address
 from penstock.codec.objects import PIECE, strings_of
 from penstock.codec.primitives import crc8, crc64, load8, load32, load64, store64
 from penstock.platform.records import RecordReader

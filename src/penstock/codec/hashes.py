@@ -4,8 +4,8 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.codec.language import native
-from penstock.codec.layout import DATA, SIZE, TYPE, address
 from penstock.codec.library import functions
+from penstock.codec.object_memory import DATA, SIZE, TYPE, address
 from penstock.codec.primitives import load8, load32, load64, remainder, store64
 
 _K0, _K1, _K2 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F

@@ -4,8 +4,8 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.codec.language import native
-from penstock.codec.layout import address
 from penstock.codec.library import functions
+from penstock.codec.object_memory import address
 from penstock.codec.primitives import load64, store32
 
 

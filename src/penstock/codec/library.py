@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from penstock.codec.language import Native
-from penstock.codec.layout import strings_are_as_expected
+from penstock.codec.object_memory import strings_are_as_expected
 from penstock.native.config import config
 from penstock.native.unsupported import Unsupported
 

@@ -6,8 +6,8 @@ import ctypes
 import numpy as np
 
 from penstock.codec.language import native
-from penstock.codec.layout import DATA, address
 from penstock.codec.library import functions
+from penstock.codec.object_memory import DATA, address
 from penstock.codec.primitives import call2, load64, store64
 
 MAKE = ctypes.cast(ctypes.pythonapi.PyBytes_FromStringAndSize, ctypes.c_void_p).value

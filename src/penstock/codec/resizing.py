@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.codec.language import native
-from penstock.codec.layout import address
 from penstock.codec.library import functions
+from penstock.codec.object_memory import address
 from penstock.codec.primitives import load8, load64, load_single, store_single, to_single
 
 _BYTES, _FLOATS = 1, 4  # by the size of an element

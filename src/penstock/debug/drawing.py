@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from penstock.debug.layout import PAD, Box, fitting_depth, lay_out, tree
+from penstock.debug.graph_layout import PAD, Box, fitting_depth, lay_out, tree
 from penstock.debug.printing import node_line, size_text, time_text
 from penstock.debug.views import NodeView
 

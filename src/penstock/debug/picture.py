@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.debug.layout import Box, fitting_depth, lay_out, tree
+from penstock.debug.graph_layout import Box, fitting_depth, lay_out, tree
 from penstock.debug.views import NodeView
 
 PHASES = ("forward", "gradient", "update")

@@ -9,7 +9,7 @@ from typing import Any
 
 from tensorboard.compat.proto.config_pb2 import ConfigProto
 
-from penstock.estimator.tasks import Task, TaskType, task_from, worker_of
+from penstock.estimator.tasks import ConfiguredTask, TaskType, task_from, worker_of
 from penstock.platform import logging
 from penstock.platform.inspection import fn_args
 from penstock.train.scaffold import USE_DEFAULT
@@ -39,7 +39,7 @@ _FILTERS = {TaskType.MASTER: ["/job:ps", "/job:master"], TaskType.CHIEF: ["/job:
             TaskType.PS: ["/job:ps", "/job:worker", "/job:chief", "/job:master"]}
 
 
-class RunConfig(Task):
+class RunConfig(ConfiguredTask):
     """``tf.estimator.RunConfig``: the surroundings of an Estimator. The properties of the task come from the TF_CONFIG variable."""
 
     model_dir: str | None

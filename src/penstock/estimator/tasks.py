@@ -22,7 +22,7 @@ class TaskType:
 
 
 @dataclass(eq=False, repr=False)
-class Task:
+class ConfiguredTask:
     """What a task knows of itself and its cluster. A RunConfig is one, with more properties."""
 
     cluster_spec: ClusterSpec
@@ -36,7 +36,7 @@ class Task:
     global_id_in_cluster: int | None
 
 
-def task_from(tf_config: dict[str, Any]) -> Task:
+def task_from(tf_config: dict[str, Any]) -> ConfiguredTask:
     """The task that TF_CONFIG describes; without a cluster, the only worker there is."""
     cluster = ClusterSpec(tf_config.get("cluster", {}))
     if not cluster:
@@ -48,25 +48,26 @@ def task_from(tf_config: dict[str, Any]) -> Task:
     if job == TaskType.EVALUATOR:
         if chief == TaskType.MASTER:
             raise ValueError("If `master` node exists in `cluster`, task_type `evaluator` is not supported.")
-        return Task(ClusterSpec({}), job, index, False, "", tf_config.get("eval_session_master", ""), 0, 0, None)
+        return ConfiguredTask(ClusterSpec({}), job, index, False, "", tf_config.get("eval_session_master", ""), 0, 0, None)
     sizes = {name: len(cluster.job_tasks(name)) for name in cluster.jobs}
-    return Task(cluster, job, index, job == chief, _master(cluster, job, index, tf_config), "", sizes.get(TaskType.PS, 0),
+    return ConfiguredTask(cluster, job, index, job == chief, _master(cluster, job, index, tf_config), "", sizes.get(TaskType.PS, 0),
                 sizes.get(TaskType.WORKER, 0) + sizes[chief], _global_id(sizes, job, index, chief))
 
 
-def worker_of(strategy: Any) -> Task:
+def worker_of(strategy: Any) -> ConfiguredTask:
     """The task of a worker whose strategy keeps it in step with others: the first one is the chief, whatever its job."""
     own = strategy.extended
-    return Task(own.cluster, own.job, own.index, own.should_checkpoint, own.target, "", 0, own.workers, own.worker)
+    return ConfiguredTask(own.cluster, own.job, own.index, own.should_checkpoint, own.target, "", 0, own.workers, own.worker)
 
 
-def _local_task(tf_config: dict[str, Any]) -> Task:
+def _local_task(tf_config: dict[str, Any]) -> ConfiguredTask:
     task = tf_config.get("task", {})
     if task.get("type", TaskType.WORKER) != TaskType.WORKER:
         raise ValueError('If "cluster" is not set in TF_CONFIG, task type must be WORKER.')
     if _index_of(task) != 0:
         raise ValueError('If "cluster" is not set in TF_CONFIG, task index must be 0.')
-    return Task(ClusterSpec({}), TaskType.WORKER, 0, True, tf_config.get("session_master", ""), tf_config.get("eval_session_master", ""), 0, 1, 0)
+    return ConfiguredTask(ClusterSpec({}), TaskType.WORKER, 0, True, tf_config.get("session_master", ""),
+                          tf_config.get("eval_session_master", ""), 0, 1, 0)
 
 
 def _index_of(task: dict[str, Any]) -> int:

@@ -43,6 +43,7 @@ class FramePlan:
 
     why_numpy = "its step has primitives of control flow (Switch, Merge, Enter, ...)"
     drivable: PackedPlan | None = None
+    in_order = False
 
     def __init__(self, program: Program, environment: Environment) -> None:
         self.program = program

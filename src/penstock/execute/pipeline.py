@@ -193,7 +193,7 @@ class PlannedStep:
         """A run by the first plan, or the first by the final one: counts what happens in loops."""
         before = kernels_in_functions()
         values = plan.run(feeds, step)
-        if isinstance(plan, PackedPlan) and plan.in_order:  # otherwise other threads may have run some
+        if plan.in_order:  # otherwise other threads may have run some
             self._kernels = kernels_in_functions() - before
         return values
 

@@ -36,6 +36,7 @@ class Plan(Protocol):
     node_lists: list[list[Node]]  # what runs on each device
     device_plans: list[DevicePlan]  # the tables of each device; none if nodes run by frames
     once: list[Node]  # nodes that run once per step: some of them, if others run in loops
+    in_order: bool  # all of it runs in the caller's thread, one node after the other
 
     def run(self, feeds: list[Any], step: Step, record: Recorder | None = None) -> list[Any]:
         """The fetched values, those of references read; ``record`` is called for each node that has run."""
@@ -79,7 +80,7 @@ class PackedPlan:
         self.once = [node for part in self.device_plans for node in part.nodes]
         self._serial = len(self.device_plans) <= 1 and all(part.serial for part in self.device_plans)
         self._waits_once = len(self.device_plans) <= 1 and in_a_row  # nothing could go on meanwhile
-        self.in_order = self._waits_once and all(node.definition.cancellable for node in waits)  # in the caller's thread
+        self.in_order = self._waits_once and all(node.definition.cancellable for node in waits)
         self._alone = self.device_plans[0] if self.in_order and self.device_plans else None
         self._pick = picks(tuple(slot for _, slot, _ in self._fetch_places))  # of the slots of the only device
         self._stepless = not any(_asks_for_more(node, node in program.args) for part in parts for node in part.nodes)

@@ -112,7 +112,7 @@ class PreparedCall:
     words: list[int]
 
 
-class Memory:
+class ExportedMemory:
     """The layout of a model."""
 
     def __init__(self, variables: Sequence[Variable], tables: Sequence[FrozenTable], kernels: dict[Code, int],
@@ -242,7 +242,7 @@ class Memory:
 class _Placing:
     """Places one table."""
 
-    def __init__(self, memory: Memory, table: FrozenTable) -> None:
+    def __init__(self, memory: ExportedMemory, table: FrozenTable) -> None:
         self._memory, self._table, self.placed = memory, table, PlacedTable(status=table.offsets[table.status])
         self._cells: dict[tuple[Buffer, int], int] = {}
         self._feeds = len(table.inputs)

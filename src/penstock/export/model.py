@@ -16,7 +16,7 @@ from penstock.export.freezing import FrozenStep, Variable, freeze, updated_varia
 from penstock.export.header import header
 from penstock.export.javascript import loader_text
 from penstock.export.linking import link
-from penstock.export.memory import Memory, PlacedTable
+from penstock.export.memory import ExportedMemory, PlacedTable
 from penstock.export.objects import compile_object
 from penstock.export.quantising import Quantised
 from penstock.export.rows import check_rows
@@ -112,7 +112,7 @@ def _export(session: Session, entries: Sequence[Entry], folder: Path, name: str,
         _name_outputs(entry, some)
     used = dict.fromkeys([code for table in every for code in table.codes] + [call.code for call in prepared if call.code is not None])
     kernels = {code: index for index, code in enumerate(used)}
-    memory = Memory(list(state.values()), every, kernels, quantised, prepared, threads)
+    memory = ExportedMemory(list(state.values()), every, kernels, quantised, prepared, threads)
     placed = iter(memory.tables)
     with_tables = [(entry, [next(placed) for _ in some]) for entry, some in zip(entries, tables)]
     return _write(folder, name, target, kind, weights, with_tables, memory, [(texts[code], code.symbol) for code in kernels])
@@ -143,8 +143,8 @@ def _name_outputs(entry: Entry, tables: Sequence[FrozenTable]) -> None:
             raise InvalidArgumentError(None, entry.fetches[position].op, f"{argument.name} has shapes that do not follow the batch: {shapes}")
 
 
-def _write(folder: Path, name: str, target: Target, kind: str, weights: str, entries: Sequence[tuple[Entry, Sequence[PlacedTable]]], memory: Memory,
-           kernels: Sequence[tuple[str, str]]) -> Exported:
+def _write(folder: Path, name: str, target: Target, kind: str, weights: str, entries: Sequence[tuple[Entry, Sequence[PlacedTable]]],
+           memory: ExportedMemory, kernels: Sequence[tuple[str, str]]) -> Exported:
     content, described = memory.weights.content(), [entry for entry, _ in entries]
     with compiling_for(target.machine):
         runtime = Runtime(name, memory, entries, len(kernels), content if weights == "inside" else None).text()

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from penstock.export import threads
 from penstock.export.entries import Entry
-from penstock.export.memory import Expansion, Memory, PlacedCall, PlacedTable
+from penstock.export.memory import Expansion, ExportedMemory, PlacedCall, PlacedTable
 from penstock.native.machine import driver
 
 BAD_BATCH = -1  # what an entry point returns if it has no table for a batch
@@ -86,7 +86,7 @@ out:
 class Runtime:
     """The module of one model. Kernels are declared as ``kernel_0``, ``kernel_1``, ..."""
 
-    def __init__(self, name: str, memory: Memory, entries: Sequence[tuple[Entry, Sequence[PlacedTable]]], kernels: int,
+    def __init__(self, name: str, memory: ExportedMemory, entries: Sequence[tuple[Entry, Sequence[PlacedTable]]], kernels: int,
                  weights: bytes | None) -> None:
         self._name, self._memory, self._entries, self._kernels, self._weights = name, memory, entries, kernels, weights
         self._labels: list[str] = []  # of calls that can fail; a status is a place here, plus 1

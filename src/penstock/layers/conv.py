@@ -27,7 +27,7 @@ from penstock.ops.array.pad import pad
 from penstock.ops.array.shape_ops import reshape
 from penstock.ops.nn.bias import bias_add
 from penstock.ops.nn.convolution import conv1d, conv2d, conv3d
-from penstock.ops.nn.layout import arrange
+from penstock.ops.nn.data_formats import arrange
 from penstock.ops.nn.space_to_batch_conv import with_space_to_batch
 
 

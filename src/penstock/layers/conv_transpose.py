@@ -12,7 +12,7 @@ from penstock.ops.array.permute import transpose
 from penstock.ops.array.shape_ops import shape
 from penstock.ops.nn.bias import bias_add
 from penstock.ops.nn.convolution import conv2d_transpose, conv3d_transpose
-from penstock.ops.nn.layout import arrange
+from penstock.ops.nn.data_formats import arrange
 from penstock.ops.nn.space_to_batch_conv import atrous_conv2d_transpose
 
 

@@ -11,7 +11,7 @@ from penstock.layers.options import normalize_data_format, normalize_padding, no
 from penstock.layers.signatures import derived_init
 from penstock.ops.array.permute import transpose
 from penstock.ops.array.shape_ops import expand_dims, squeeze
-from penstock.ops.nn.layout import arrange
+from penstock.ops.nn.data_formats import arrange
 from penstock.ops.nn.pooling_functions import avg_pool, avg_pool3d, max_pool, max_pool3d
 
 

@@ -9,7 +9,7 @@ from penstock.layers.options import add_weight, channel_axis, input_channels, op
 from penstock.layers.signatures import derived_init
 from penstock.ops.array.shape_ops import expand_dims, squeeze
 from penstock.ops.nn.bias import bias_add
-from penstock.ops.nn.layout import arrange
+from penstock.ops.nn.data_formats import arrange
 from penstock.ops.nn.space_to_batch_conv import separable_conv2d
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Function(NamedTuple):
+class SourceFunction(NamedTuple):
     """The text of a function, and the others that it calls. ``always``: there is none built in."""
 
     text: str
@@ -16,9 +16,9 @@ class Function(NamedTuple):
 
 
 FUNCTIONS = {
-    "p_sigmoid32": Function("float p_sigmoid32(float x) { return 1.0f / (1.0f + P_EXP(-x)); }", ("P_EXP",), True),
-    "p_sigmoid64": Function("double p_sigmoid64(double x) { return 1.0 / (1.0 + exp(-x)); }", (), True),
-    "p_exp32": Function("""
+    "p_sigmoid32": SourceFunction("float p_sigmoid32(float x) { return 1.0f / (1.0f + P_EXP(-x)); }", ("P_EXP",), True),
+    "p_sigmoid64": SourceFunction("double p_sigmoid64(double x) { return 1.0 / (1.0 + exp(-x)); }", (), True),
+    "p_exp32": SourceFunction("""
 float p_exp32(float x) {
   float y = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x;
   float n = RINT32(y * 1.44269504f);
@@ -36,7 +36,7 @@ float p_exp32(float x) {
   result = x > 88.72284f ? INFINITY : x < -103.98f ? 0.0f : result;
   return x != x ? x : result;
 }"""),
-    "p_tanh32": Function("""
+    "p_tanh32": SourceFunction("""
 float p_tanh32(float x) {
   float a = FABS32(x), s = x * x;
   float p = ((((((((-5.70498872745e-3f) * s + 2.06390887954e-2f)) * s + -5.37397155531e-2f)) * s + 1.33314422036e-1f)) * s + -3.33332819422e-1f);
@@ -46,7 +46,7 @@ float p_tanh32(float x) {
   float result = a < 0.625f ? small : large;
   return x != x ? x : result;
 }""", ("p_exp32",)),
-    "p_log32": Function("""
+    "p_log32": SourceFunction("""
 float p_log32(float x) {
   bool tiny = x < 1.17549435e-38f;
   float y = tiny ? x * 8388608.0f : x;
@@ -74,7 +74,7 @@ float p_log32(float x) {
   return x < 0.0f || x != x ? NAN : result;
 }"""),
 }
-FUNCTIONS["P_EXP"] = Function("")  # whichever exponential there is: see ``texts``
+FUNCTIONS["P_EXP"] = SourceFunction("")  # whichever exponential there is: see ``texts``
 
 
 _INSTRUCTIONS = ("fabs", "sqrt", "floor", "ceil", "rint", "trunc")

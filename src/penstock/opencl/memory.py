@@ -11,7 +11,7 @@ from penstock.graph.dtypes import DType
 from penstock.state.resources import Ref
 
 if TYPE_CHECKING:
-    from penstock.opencl.pool import Block
+    from penstock.opencl.pool import PooledBlock
     from penstock.opencl.queue import DeviceQueue
 
 TYPES = frozenset((dt.float32, dt.float64, dt.float16, dt.bfloat16, dt.bool_, dt.int8, dt.int16, dt.int32, dt.int64, dt.uint8, dt.uint16, dt.uint32,
@@ -27,7 +27,7 @@ class DeviceArray:
 
     def __init__(self, queue: DeviceQueue, shape: tuple[int, ...], dtype: np.dtype, holder: str) -> None:
         self.queue, self.shape, self.dtype = queue, shape, dtype
-        self.block: Block = queue.pool.block(self.nbytes, holder)
+        self.block: PooledBlock = queue.pool.block(self.nbytes, holder)
 
     @property
     def size(self) -> int:

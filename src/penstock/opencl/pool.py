@@ -16,7 +16,7 @@ _SMALLEST = 256
 _TOLD = 6  # holders in the message when memory runs out
 
 
-class Block:
+class PooledBlock:
     """Some memory. It is given back when the block is dropped."""
 
     __slots__ = ("__weakref__", "buffer", "holder", "nbytes")
@@ -34,16 +34,16 @@ class Pool:
         self._free: dict[int, list[Any]] = {}
         self.taken = 0  # bytes that the driver has given, in use or free
         self.used = 0
-        self._blocks: weakref.WeakSet[Block] = weakref.WeakSet()
+        self._blocks: weakref.WeakSet[PooledBlock] = weakref.WeakSet()
 
-    def block(self, nbytes: int, holder: str) -> Block:
+    def block(self, nbytes: int, holder: str) -> PooledBlock:
         """Memory of at least this size; ``holder`` says what for. ResourceExhaustedError if there is none."""
         size = _size_class(nbytes)
         with self._lock:
             free = self._free.get(size)
             buffer = free.pop() if free else self._more(size, holder)
             self.used += size
-            block = Block(buffer, size, holder)
+            block = PooledBlock(buffer, size, holder)
             self._blocks.add(block)
         weakref.finalize(block, self._give_back, buffer, size).atexit = False
         return block

@@ -8,7 +8,7 @@ from penstock.opencl.source import Operand, kernel_text
 
 if TYPE_CHECKING:
     from penstock.opencl.emitter import DeviceEmitter
-    from penstock.opencl.products import Task
+    from penstock.opencl.products import ProductTask
 
 _SIDE, _EACH, _DEEP = 16, 4, 16
 _TILE = _SIDE * _EACH
@@ -57,7 +57,7 @@ _BODY = """
 """
 
 
-def emit(b: DeviceEmitter, task: Task, operands: list[Array], label: str) -> None:
+def emit(b: DeviceEmitter, task: ProductTask, operands: list[Array], label: str) -> None:
     """Appends the kernel."""
     pixel, q = ("deep", "row") if task.a_transposed else ("row", "deep")
     if task.windows:

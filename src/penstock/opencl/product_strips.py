@@ -15,7 +15,7 @@ from penstock.opencl.source import Operand, kernel_text
 
 if TYPE_CHECKING:
     from penstock.opencl.emitter import DeviceEmitter
-    from penstock.opencl.products import Task
+    from penstock.opencl.products import ProductTask
 
 _BYTES = {"float": 4, "double": 8, "int": 4, "uint": 4, "long": 8, "ulong": 8}
 _ROWS = 6  # of C in registers
@@ -79,7 +79,7 @@ _GRADIENT = """
 """
 
 
-def emit(b: DeviceEmitter, task: Task, operands: list[Array], label: str) -> None:
+def emit(b: DeviceEmitter, task: ProductTask, operands: list[Array], label: str) -> None:
     """Appends the kernels."""
     t, lanes = task.element, b.traits.vector_bytes // _BYTES[task.element]
     numbers = {name: value for name, value in task.numbers.items() if name not in ("batch", "length", "b_step", "b_batch", "b_at")}
@@ -121,7 +121,7 @@ def _block(b: DeviceEmitter, m: int, others: int, each: int) -> int:
     return max(-(-rows // each) * each, each)
 
 
-def _panels(b: DeviceEmitter, task: Task, right: Array, width: int, label: str) -> tuple[Array, dict[str, int]]:
+def _panels(b: DeviceEmitter, task: ProductTask, right: Array, width: int, label: str) -> tuple[Array, dict[str, int]]:
     """B in panels of columns, and how it lies: where they begin, and the steps from panel to panel, from row to row, from matrix to matrix."""
     numbers = task.numbers
     n, k, batch, at, step = (numbers.get(name, 0) for name in ("n", "k", "batch", "b_at", "b_step"))
@@ -138,7 +138,7 @@ def _panels(b: DeviceEmitter, task: Task, right: Array, width: int, label: str) 
     return result, {"b_at": 0, "b_panel": k * width, "b_row": width, "b_batch": panels * k * width if several else 0}
 
 
-def _copy_to_panels(b: DeviceEmitter, task: Task, right: Array, result: Array) -> None:
+def _copy_to_panels(b: DeviceEmitter, task: ProductTask, right: Array, result: Array) -> None:
     numbers, (copies, _, k, width), size = task.numbers, result.shape, right.dtype.itemsize
     n, at, step, several = (numbers.get(name, 0) for name in ("n", "b_at", "b_step", "b_batch"))
     deep, across = (size, step * size) if task.b_transposed else (step * size, size)
@@ -160,7 +160,7 @@ def _rows(t: str, lanes: int, each: int, value: str) -> str:
                            for r in range(each))
 
 
-def _stores(task: Task, each: int, lanes: int, gradient: bool) -> str:
+def _stores(task: ProductTask, each: int, lanes: int, gradient: bool) -> str:
     lines = []
     for r in range(each):
         inside = f"c0 + {r} < depth" if gradient else f"m0 + {r} < stop"
@@ -170,7 +170,7 @@ def _stores(task: Task, each: int, lanes: int, gradient: bool) -> str:
     return "\n    ".join(lines)
 
 
-def _forward(task: Task, each: int, lanes: int, common: dict[str, object]) -> str:
+def _forward(task: ProductTask, each: int, lanes: int, common: dict[str, object]) -> str:
     t = task.element
     if not task.windows:
         step = "1" if task.a_transposed else "a_step"
@@ -190,6 +190,6 @@ def _forward(task: Task, each: int, lanes: int, common: dict[str, object]) -> st
     return _BODY.format(start=start, inner=inner, **common)
 
 
-def _gradient(task: Task, each: int, lanes: int, common: dict[str, object]) -> str:
+def _gradient(task: ProductTask, each: int, lanes: int, common: dict[str, object]) -> str:
     offsets = " ".join(f"long e{r} = min(c0 + {r}, depth - 1);" for r in range(each))
     return _GRADIENT.format(offsets=offsets, rows=_rows(task.element, lanes, each, "ap[e{r}]"), **common)

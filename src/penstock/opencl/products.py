@@ -27,7 +27,7 @@ _SHAPE = ("c_width", "c_height")
 
 
 @dataclass
-class Task:
+class ProductTask:
     """One product, with all of its numbers, strides and places in elements."""
 
     element: str
@@ -64,7 +64,7 @@ def emit_product(b: DeviceEmitter, product: Product, a: Array, right: Array, c: 
         write(b, task, [a, right, *([epilogue.added] if epilogue.added is not None else []), c], label)
 
 
-def _task(p: Product, c: Array, epilogue: Epilogue, item: dict[str, int]) -> Task:
+def _task(p: Product, c: Array, epilogue: Epilogue, item: dict[str, int]) -> ProductTask:
     size, kind = c.dtype.itemsize, as_dtype(c.dtype)
     words: dict[str, Any] = {"m": p.m, "n": p.n, "k": p.k, "batch": p.batch, "a_step": p.a_step, "b_step": p.b_step, "c_step": p.c_step,
                              **dict(zip(PATCH_WORDS, p.patches)), **p.steps, **item}
@@ -75,7 +75,7 @@ def _task(p: Product, c: Array, epilogue: Epilogue, item: dict[str, int]) -> Tas
         numbers["across"], numbers["dilation_x"] = numbers["length"] // numbers["depth"], 1
     bounds = bound_text(epilogue, c.dtype, "v")
     element = name_of(kind) if kind.is_floating or bounds else f"u{name_of(kind)}"  # unsigned integers wrap
-    return Task(element, numbers, p.a_transposed, p.b_transposed, bool(p.patches), bool(numbers.get("c_width")),
+    return ProductTask(element, numbers, p.a_transposed, p.b_transposed, bool(p.patches), bool(numbers.get("c_width")),
                 epilogue.added is not None, "" if epilogue.alpha == 1.0 else literal(np.asarray(epilogue.alpha, kind.np)[()], kind),
                 bounds)
 

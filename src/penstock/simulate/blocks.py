@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from penstock.execute.device_plan import DevicePlan
 from penstock.ops.transfer import Recv, Send, rendezvous_key
 from penstock.program.ir import Node
-from penstock.simulate.profile import Block, Meeting, Message, Part, StepProfile
+from penstock.simulate.profile import Meeting, Message, Part, StepProfile, WorkBlock
 
 _SHORT = 100e-6  # seconds: native code that takes less is not shared out among threads
 
@@ -73,7 +73,7 @@ class _Cut:
             number = self._number(node)
             if number not in places:
                 places[number] = (part, len(part.blocks))
-                part.blocks.append(Block())
+                part.blocks.append(WorkBlock())
             self._add(node, part, places[number][1], places)
         for part in parts.values():
             _tidy(part)

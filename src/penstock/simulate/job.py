@@ -18,11 +18,11 @@ from penstock.simulate.coordination import MeetingPlace, Stamp
 from penstock.simulate.costs import Costs
 from penstock.simulate.machine import Crowding, Machine, Process
 from penstock.simulate.machines import MachineSpec
-from penstock.simulate.network import Fabric, Link, Network
-from penstock.simulate.profile import LEFT, WORKER, Block, JobProfile, Message, Part, StepProfile
+from penstock.simulate.network import Fabric, Link, NetworkSpeed
+from penstock.simulate.profile import LEFT, WORKER, JobProfile, Message, Part, StepProfile, WorkBlock
 from penstock.simulate.stragglers import Straggling
 
-ETHERNET = Network.parse("10Gbit,50us")
+ETHERNET = NetworkSpeed.parse("10Gbit,50us")
 NONE = Straggling()
 ORDER_BYTES = 300.0  # of a message without tensors
 Span = Callable[[str, str, float, float], None]  # (task, what, begin, end)
@@ -34,15 +34,15 @@ class Cluster:
 
     workers: int
     cores: float = 16
-    network: Network = ETHERNET
+    network: NetworkSpeed = ETHERNET
     one_machine: bool = False
     straggling: Straggling = NONE
     machines: tuple[MachineSpec, ...] = ()  # if they are not alike, or run several tasks; tasks that none of them has get machines of their own
 
     def with_more(self, cores: float = 1.0, bandwidth: float = 1.0, latency: float = 1.0) -> Cluster:
         """The same cluster with so many times the cores, the bandwidth, the latency."""
-        def network(old: Network) -> Network:
-            return Network(old.bandwidth * bandwidth, old.latency * latency)
+        def network(old: NetworkSpeed) -> NetworkSpeed:
+            return NetworkSpeed(old.bandwidth * bandwidth, old.latency * latency)
         machines = tuple(replace(each, cores=each.cores * cores, network=network(each.network)) for each in self.machines)
         return replace(self, cores=self.cores * cores, network=network(self.network), machines=machines)
 
@@ -313,7 +313,7 @@ class _PartRun:
         resource = f"{self.step.task(task)} {name}"
         self.step.simulation.places.meet(meeting, resource, self.step.loop.stamp, lambda: self._meet(meetings[1:], then))
 
-    def _compute(self, index: int, block: Block) -> None:
+    def _compute(self, index: int, block: WorkBlock) -> None:
         begin = self.step.simulation.clock.now
 
         def in_native() -> None:
@@ -333,7 +333,7 @@ class _PartRun:
         else:
             in_native()
 
-    def _finish(self, index: int, block: Block) -> None:
+    def _finish(self, index: int, block: WorkBlock) -> None:
         for message in block.sends:
             self._send(message)
         self._left -= 1

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.distributed.cluster_spec import task_name
-from penstock.simulate.network import Network
+from penstock.simulate.network import NetworkSpeed
 
 _SIZES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _FIELDS = {"count", "tasks", "cores", "network", "memory"}
@@ -27,7 +27,7 @@ class MachineSpec:
 
     tasks: tuple[str, ...]
     cores: float
-    network: Network
+    network: NetworkSpeed
     memory: float = 0.0
 
 
@@ -43,7 +43,7 @@ def parse_size(text: str) -> float:
     return float(match[1]) * _SIZES[match[2]]
 
 
-def read_machines(text: str, cores: float, network: Network, memory: float) -> list[MachineSpec]:
+def read_machines(text: str, cores: float, network: NetworkSpeed, memory: float) -> list[MachineSpec]:
     """The machines in a file; ValueError, with the entry, if it does not describe any."""
     try:
         entries = json.loads(text)["machines"]
@@ -54,7 +54,7 @@ def read_machines(text: str, cores: float, network: Network, memory: float) -> l
     for place, entry in enumerate(entries if isinstance(entries, list) else [entries]):
         try:
             count, tasks = _count(entry)
-            had = (float(entry.get("cores", cores)), Network.parse(entry["network"]) if "network" in entry else network,
+            had = (float(entry.get("cores", cores)), NetworkSpeed.parse(entry["network"]) if "network" in entry else network,
                    parse_size(str(entry["memory"])) if "memory" in entry else memory)
             if not had[0] > 0.0:
                 raise ValueError(f"{had[0]:g} is not a number of cores")

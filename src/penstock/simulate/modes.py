@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 
-from penstock.simulate.profile import WORKER, Block, JobProfile, Meeting, Message, Part, StepProfile
+from penstock.simulate.profile import WORKER, JobProfile, Meeting, Message, Part, StepProfile, WorkBlock
 
 _ADD = 30e-6  # seconds: to add a gradient that has come to others, beside its bytes (as profiles of synchronous programs have it)
 ADD_BYTE = 1e-10
@@ -45,7 +45,7 @@ def _take_updates(part: Part, step: StepProfile, wanted: int) -> Part:
     sent = {message.number: message for other in step.parts for block in other.blocks for message in block.sends}
     late = updates_of(part)
     name = f"{part.task} gradients"
-    update = Block(meetings=[Meeting("take", name, wanted), Meeting("advance", name)])
+    update = WorkBlock(meetings=[Meeting("take", name, wanted), Meeting("advance", name)])
     for index in sorted(late):
         block = part.blocks[index]
         update.python += block.python
@@ -60,12 +60,12 @@ def _take_updates(part: Part, step: StepProfile, wanted: int) -> Part:
     return Part(part.task, [update])
 
 
-def _send_time(task: str, accumulates: Block, step: StepProfile) -> None:
+def _send_time(task: str, accumulates: WorkBlock, step: StepProfile) -> None:
     """An accumulator is told how old a gradient is: the worker's own count of updates, by itself, since it is known before the gradient is."""
     worker = step.part(WORKER)
     assert worker is not None
     number = _next_number(step)
-    worker.blocks.append(Block(sends=[Message(task, 1, 8, number)]))
+    worker.blocks.append(WorkBlock(sends=[Message(task, 1, 8, number)]))
     accumulates.receives.append(number)
 
 
@@ -78,7 +78,7 @@ def _hand_out(chief: StepProfile, task: str, tokens: int) -> None:
     """Tokens are handed out when all servers have updated."""
     number = 0
     here = next(part for part in chief.parts if part.task == task)
-    here.blocks.append(Block(needs=[0], meetings=[Meeting("enqueue_many", f"{task} tokens", tokens)]))
+    here.blocks.append(WorkBlock(needs=[0], meetings=[Meeting("enqueue_many", f"{task} tokens", tokens)]))
     for part in chief.parts:
         if part is not here:
             part.blocks[0].sends.append(Message(task, 1, 0, number))
@@ -89,7 +89,7 @@ def _hand_out(chief: StepProfile, task: str, tokens: int) -> None:
 def _wait_for_token(step: StepProfile, tokens: Part) -> None:
     """The last thing that a worker does: it waits until its gradients are in, and for a token."""
     number, last = _next_number(step), len(tokens.blocks)
-    tokens.blocks.append(Block(needs=list(range(last)), meetings=[Meeting("dequeue", f"{tokens.task} tokens")]))
+    tokens.blocks.append(WorkBlock(needs=list(range(last)), meetings=[Meeting("dequeue", f"{tokens.task} tokens")]))
     for part in step.parts:
         if part is not tokens and part.task != WORKER:
             part.blocks[-1].sends.append(Message(tokens.task, 1, 0, number))
@@ -98,4 +98,4 @@ def _wait_for_token(step: StepProfile, tokens: Part) -> None:
     worker = step.part(WORKER)
     assert worker is not None
     tokens.blocks[last].sends.append(Message(WORKER, 1, 8, number))
-    worker.blocks.append(Block(receives=[number]))
+    worker.blocks.append(WorkBlock(receives=[number]))

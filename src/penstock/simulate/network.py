@@ -17,18 +17,18 @@ _TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
 @dataclass(frozen=True)
-class Network:
+class NetworkSpeed:
     """What is between machines: bytes per second of each link and direction, and seconds from end to end.
 
-    >>> Network.parse("8Gbit,0.5ms")
-    Network(bandwidth=1000000000.0, latency=0.0005)
+    >>> NetworkSpeed.parse("8Gbit,0.5ms")
+    NetworkSpeed(bandwidth=1000000000.0, latency=0.0005)
     """
 
     bandwidth: float
     latency: float
 
     @classmethod
-    def parse(cls, text: str) -> Network:
+    def parse(cls, text: str) -> NetworkSpeed:
         """``10Gbit,50us``; ValueError if it is something else."""
         match = re.fullmatch(r"([0-9.]+)\s*([KMGT]?)bit(?:/s)?\s*,\s*([0-9.]+)\s*(s|ms|us|ns)", text.strip())
         if match is None or not float(match[1]):
@@ -39,7 +39,7 @@ class Network:
 class Link:
     """A machine's end of the network. ``sent`` and ``received`` are bytes."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: NetworkSpeed) -> None:
         self.network = network
         self.sent = self.received = 0.0
         self.free_out = self.free_in = 0.0  # when the last message that stands in line has passed
@@ -48,7 +48,7 @@ class Link:
 class Fabric:
     """The links of all machines. Messages inside a machine pass none of them."""
 
-    def __init__(self, clock: Clock, network: Network, local_latency: float) -> None:
+    def __init__(self, clock: Clock, network: NetworkSpeed, local_latency: float) -> None:
         self.network, self.links = network, dict[Machine, Link]()
         self._clock, self._local_latency = clock, local_latency
 

@@ -36,7 +36,7 @@ class Meeting:
 
 
 @dataclass
-class Block:
+class WorkBlock:
     """Nodes of a part that can run when the same things have come: how many seconds of one core they take, in the interpreter and in native code, and
     which part of the latter cannot be shared out among cores."""
 
@@ -55,7 +55,7 @@ class Part:
     """What one task does in a step; how many bytes that takes beside its variables, and what takes the most of them."""
 
     task: str
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[WorkBlock] = field(default_factory=list)
     memory: int = 0
     largest: str = ""
     largest_memory: int = 0
@@ -104,8 +104,9 @@ def _step(fields: dict[str, Any]) -> StepProfile:
     return StepProfile(**{**fields, "parts": [Part(**{**part, "blocks": [_block(block) for block in part["blocks"]]}) for part in fields["parts"]]})
 
 
-def _block(fields: dict[str, Any]) -> Block:
-    return Block(**{**fields, "sends": [Message(**each) for each in fields["sends"]], "meetings": [Meeting(**each) for each in fields["meetings"]]})
+def _block(fields: dict[str, Any]) -> WorkBlock:
+    sends, meetings = [Message(**each) for each in fields["sends"]], [Meeting(**each) for each in fields["meetings"]]
+    return WorkBlock(**{**fields, "sends": sends, "meetings": meetings})
 
 
 def with_serial_parts(alone: JobProfile, together: JobProfile, threads: int) -> JobProfile:

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Iterable
 
 from penstock.simulate.modes import ADD_BYTE, updates_of
-from penstock.simulate.profile import LEFT, WORKER, Block, JobProfile, Meeting, Message, Part, StepProfile
+from penstock.simulate.profile import LEFT, WORKER, JobProfile, Meeting, Message, Part, StepProfile, WorkBlock
 
 _QUEUE = "ring"
 
@@ -33,8 +33,8 @@ def all_reduce(profile: JobProfile, workers: int) -> JobProfile:
     return dataclasses.replace(profile, ps=0, workers=workers, step=step, variables={WORKER: variables})
 
 
-def _together(blocks: Iterable[Block]) -> Block:
-    total = Block()
+def _together(blocks: Iterable[WorkBlock]) -> WorkBlock:
+    total = WorkBlock()
     for block in blocks:
         serial = total.serial * total.native + block.serial * block.native
         total.python, total.native, total.nodes = total.python + block.python, total.native + block.native, total.nodes + block.nodes
@@ -42,15 +42,15 @@ def _together(blocks: Iterable[Block]) -> Block:
     return total
 
 
-def _ring(before: Block, after: Block, chunk: int, workers: int) -> list[Part]:
+def _ring(before: WorkBlock, after: WorkBlock, chunk: int, workers: int) -> list[Part]:
     """The blocks of a worker, and of its part on the worker to the left."""
     own, left = Part(WORKER, [before]), Part(LEFT)
     for phase in range(2 * (workers - 1)):
-        own.blocks.append(Block(needs=[len(own.blocks) - 1], meetings=[Meeting("enqueue", f"{WORKER} {_QUEUE}")]))
-        left.blocks.append(Block(needs=[phase - 1] if phase else [], meetings=[Meeting("dequeue", f"{LEFT} {_QUEUE}")],
+        own.blocks.append(WorkBlock(needs=[len(own.blocks) - 1], meetings=[Meeting("enqueue", f"{WORKER} {_QUEUE}")]))
+        left.blocks.append(WorkBlock(needs=[phase - 1] if phase else [], meetings=[Meeting("dequeue", f"{LEFT} {_QUEUE}")],
                                  sends=[Message(WORKER, 1, chunk, phase)]))
         adds = phase < workers - 1  # in the second half complete chunks are handed on
-        own.blocks.append(Block(needs=[len(own.blocks) - 1], receives=[phase], python=ADD_BYTE * chunk * adds))
+        own.blocks.append(WorkBlock(needs=[len(own.blocks) - 1], receives=[phase], python=ADD_BYTE * chunk * adds))
     after.needs = [len(own.blocks) - 1]
     own.blocks.append(after)
     return [own, left] if left.blocks else [own]

@@ -15,7 +15,7 @@ import numpy as np
 from penstock.distributed.cluster_spec import task_name
 from penstock.simulate.costs import Costs
 from penstock.simulate.job import ORDER_BYTES, Cluster, Result, Span, readable
-from penstock.simulate.profile import LEFT, WORKER, Block, JobProfile
+from penstock.simulate.profile import LEFT, WORKER, JobProfile, WorkBlock
 
 Times = np.ndarray  # seconds, one per worker
 
@@ -92,11 +92,11 @@ class RingTimes:
         self._free = np.maximum(wanted, self._free) + seconds
         return self._free
 
-    def _compute(self, wanted: Times, block: Block) -> Times:
+    def _compute(self, wanted: Times, block: WorkBlock) -> Times:
         """The same for a block, whose native code leaves the interpreter free."""
         return (self._python(wanted, block.python) if block.python else wanted) + self._native(block)
 
-    def _native(self, block: Block) -> float:
+    def _native(self, block: WorkBlock) -> float:
         cores = self._cluster.cores
         return block.native * (block.serial + (1.0 - block.serial) / cores if cores > 1.0 else 1.0 / cores)
 

@@ -13,7 +13,7 @@ from penstock.simulate.job import readable
 STEPS = "steps"
 
 
-class Trace:
+class SimulatedTrace:
     """Collects what a simulation tells (``job.Span``)."""
 
     def __init__(self) -> None:

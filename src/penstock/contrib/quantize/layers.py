@@ -28,7 +28,7 @@ _FAKE = ("FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxArgs", "FakeQuantWithMin
 _PASSING = ("Reshape", "Identity", "BatchToSpaceND", "SpaceToBatchND", "MaxPool", "Max")
 
 
-class Options(NamedTuple):
+class QuantizeOptions(NamedTuple):
     """How a graph is quantised."""
 
     is_training: bool
@@ -50,7 +50,7 @@ class _Place(NamedTuple):
     in_scope: str = "both"  # what must be in the scope that was asked for: producer, users, both
 
 
-def quantize_layers(graph: Any, options: Options) -> None:
+def quantize_layers(graph: Any, options: QuantizeOptions) -> None:
     """Puts fake quantisation into a graph."""
     users = consumers_by_op(graph)
     done: set[Operation] = set()
@@ -87,7 +87,7 @@ def _parent(name: str) -> str:
     return name.rpartition("/")[0]
 
 
-def _quantize_layer(match: Match, users: dict[Operation, list[Operation]], done: set[Operation], options: Options) -> None:
+def _quantize_layer(match: Match, users: dict[Operation, list[Operation]], done: set[Operation], options: QuantizeOptions) -> None:
     context, bypass, after = _parent(match["layer"].name), match.get("bypass"), match.get("after")
     if match["weights"] is not None:
         _insert(_Place(context, "weights_quant", match["weights"], users.get(match["weights"], []), "users"), options, weights=True)
@@ -135,7 +135,7 @@ def _is_quantized(tensor: tf.Tensor) -> bool:
     return False
 
 
-def _insert(place: _Place, options: Options, weights: bool = False, init_min: float = -6.0) -> None:
+def _insert(place: _Place, options: QuantizeOptions, weights: bool = False, init_min: float = -6.0) -> None:
     inputs, scope = place.producer.outputs[0], options.scope
     outside = [node for node in ([place.producer] if place.in_scope != "users" else []) + (place.users if place.in_scope != "producer" else [])
                if scope and not node.name.startswith(scope)]

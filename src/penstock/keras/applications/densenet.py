@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.keras.applications import blocks
 from penstock.keras.applications.blocks import channels, concat, conv, pad, relu
-from penstock.keras.applications.network import Network, application
+from penstock.keras.applications.network import Architecture, application
 from penstock.layers.pooling import AveragePooling2D, MaxPooling2D
 
 _RELEASE = "https://github.com/keras-team/keras-applications/releases/download/densenet"
@@ -39,7 +39,7 @@ def _body(x: Any, depths: tuple[int, ...]) -> Any:
 
 
 DenseNet121, DenseNet169, DenseNet201 = (
-    application(f"DenseNet{depth}", Network(f"densenet{depth}", partial(_body, depths=depths),
+    application(f"DenseNet{depth}", Architecture(f"densenet{depth}", partial(_body, depths=depths),
                                             f"{_RELEASE}/densenet{depth}_weights_tf_dim_ordering_tf_kernels.h5",
                                             partial(blocks.classify, name="fc1000"), pooling_names=("avg_pool", "max_pool")))
     for depth, depths in ((121, (6, 12, 24, 16)), (169, (6, 12, 32, 32)), (201, (6, 12, 48, 32))))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from penstock.keras.applications import blocks
 from penstock.keras.applications.blocks import channels, concat, relu
-from penstock.keras.applications.network import RELEASES, Network, application
+from penstock.keras.applications.network import RELEASES, Architecture, application
 from penstock.keras.layers.core import Activation
 from penstock.keras.layers.function import Lambda
 from penstock.layers.pooling import AveragePooling2D, MaxPooling2D
@@ -92,7 +92,7 @@ def _v3(x: Any) -> Any:
     return x
 
 
-InceptionV3 = application("InceptionV3", Network("inception_v3", _v3, f"{RELEASES}/v0.5/inception_v3_weights_tf_dim_ordering_tf_kernels.h5",
+InceptionV3 = application("InceptionV3", Architecture("inception_v3", _v3, f"{RELEASES}/v0.5/inception_v3_weights_tf_dim_ordering_tf_kernels.h5",
                                                  size=299, smallest=75))
 
 # --- InceptionResNetV2 -----------------------------------------------------------------------------------------------
@@ -130,5 +130,5 @@ def _resnet_v2(x: Any) -> Any:
     return conv(_residual(x, "block8", 10, 1.0, None), 1536, 1, name="conv_7b")
 
 
-InceptionResNetV2 = application("InceptionResNetV2", Network(
+InceptionResNetV2 = application("InceptionResNetV2", Architecture(
     "inception_resnet_v2", _resnet_v2, f"{RELEASES}/v0.7/inception_resnet_v2_weights_tf_dim_ordering_tf_kernels.h5", size=299, smallest=75))

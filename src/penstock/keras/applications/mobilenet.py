@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.keras.applications import blocks
 from penstock.keras.applications.blocks import channel_axis, channels, classify, conv, depthwise, pad, pad_for_stride, relu6
-from penstock.keras.applications.network import RELEASES, Network, Options, build, image_shape
+from penstock.keras.applications.network import RELEASES, ApplicationOptions, Architecture, build, image_shape
 from penstock.keras.engine.input_layer import is_keras_tensor
 from penstock.keras.engine.model import Model
 from penstock.keras.layers.core import Activation, Reshape
@@ -18,7 +18,7 @@ from penstock.platform import logging
 _SIZES = (128, 160, 192, 224)  # of the images that there are weights for
 
 
-def _rows(network: Network, options: Options, sizes: tuple[int, ...]) -> tuple[Network, Any]:
+def _rows(network: Architecture, options: ApplicationOptions, sizes: tuple[int, ...]) -> tuple[Architecture, Any]:
     """(the network for the size of these images, their rows): both are in the name of the model, and in that of its weights."""
     first, shape = channel_axis() == 1, options.input_shape
     if shape is None and options.input_tensor is not None and is_keras_tensor(options.input_tensor):
@@ -58,8 +58,8 @@ def _top(x: Any, classes: int, dropout: float) -> Any:
 def MobileNet(input_shape: Any = None, alpha: float = 1.0, depth_multiplier: int = 1, dropout: float = 1e-3, include_top: bool = True,
               weights: str | None = "imagenet", input_tensor: Any = None, pooling: str | None = None, classes: int = 1000) -> Model:
     """``tf.keras.applications.MobileNet``. ``weights``: None, a path, or "imagenet", whose file must be in the cache."""
-    options = Options(include_top, weights, input_tensor, input_shape, pooling, classes)
-    network = Network("mobilenet", partial(_body, alpha=alpha, depth_multiplier=depth_multiplier), "", partial(_top, dropout=dropout),
+    options = ApplicationOptions(include_top, weights, input_tensor, input_shape, pooling, classes)
+    network = Architecture("mobilenet", partial(_body, alpha=alpha, depth_multiplier=depth_multiplier), "", partial(_top, dropout=dropout),
                       without_top="_no_top")
     network, rows = _rows(network, options, _SIZES)
     if weights == "imagenet" and depth_multiplier != 1:
@@ -108,8 +108,8 @@ def _body_v2(x: Any, alpha: float) -> Any:
 def MobileNetV2(input_shape: Any = None, alpha: float = 1.0, include_top: bool = True, weights: str | None = "imagenet", input_tensor: Any = None,
                 pooling: str | None = None, classes: int = 1000) -> Model:
     """``tf.keras.applications.MobileNetV2``. ``weights``: None, a path, or "imagenet", whose file must be in the cache."""
-    options = Options(include_top, weights, input_tensor, input_shape, pooling, classes)
-    network = Network("mobilenetv2", partial(_body_v2, alpha=alpha), "", partial(classify, pool=None, name="Logits"), without_top="_no_top")
+    options = ApplicationOptions(include_top, weights, input_tensor, input_shape, pooling, classes)
+    network = Architecture("mobilenetv2", partial(_body_v2, alpha=alpha), "", partial(classify, pool=None, name="Logits"), without_top="_no_top")
     network, rows = _rows(network, options, (96, *_SIZES))
     if weights == "imagenet" and alpha not in _ALPHAS_V2:
         raise ValueError("If imagenet weights are being loaded, alpha can be one of `0.35`, `0.50`, `0.75`, `1.0`, `1.3` or `1.4` only.")

@@ -10,7 +10,7 @@ from typing import Any
 from penstock.graph.scopes import name_scope
 from penstock.keras.applications import blocks
 from penstock.keras.applications.blocks import channels, classify, concat, extents, pad, pad_for_stride, relu
-from penstock.keras.applications.network import Network, Options, build
+from penstock.keras.applications.network import ApplicationOptions, Architecture, build
 from penstock.keras.engine.model import Model
 from penstock.keras.layers.merge import Add
 from penstock.keras.layers.resizing import Cropping2D
@@ -123,8 +123,8 @@ def _body(x: Any, filters: int, count: int, stem: int, skip: bool) -> Any:
     return relu(x)
 
 
-def _nasnet(kind: str, filters: int, count: int, stem: int, skip: bool, size: int, options: Options) -> Model:
-    network = Network("NASNet", partial(_body, filters=filters, count=count, stem=stem, skip=skip), f"{_RELEASE}/NASNet-{kind}.h5",
+def _nasnet(kind: str, filters: int, count: int, stem: int, skip: bool, size: int, options: ApplicationOptions) -> Model:
+    network = Architecture("NASNet", partial(_body, filters=filters, count=count, stem=stem, skip=skip), f"{_RELEASE}/NASNet-{kind}.h5",
                       partial(classify, pool=None), size, without_top="-no-top", static=True)
     return build(network, options)
 
@@ -132,10 +132,10 @@ def _nasnet(kind: str, filters: int, count: int, stem: int, skip: bool, size: in
 def NASNetLarge(input_shape: Any = None, include_top: bool = True, weights: str | None = "imagenet", input_tensor: Any = None,
                 pooling: str | None = None, classes: int = 1000) -> Model:
     """``tf.keras.applications.NASNetLarge``. ``weights``: None, a path, or "imagenet", whose file must be in the cache."""
-    return _nasnet("large", 168, 6, 96, True, 331, Options(include_top, weights, input_tensor, input_shape, pooling, classes))
+    return _nasnet("large", 168, 6, 96, True, 331, ApplicationOptions(include_top, weights, input_tensor, input_shape, pooling, classes))
 
 
 def NASNetMobile(input_shape: Any = None, include_top: bool = True, weights: str | None = "imagenet", input_tensor: Any = None,
                  pooling: str | None = None, classes: int = 1000) -> Model:
     """``tf.keras.applications.NASNetMobile``. ``weights``: None, a path, or "imagenet", whose file must be in the cache."""
-    return _nasnet("mobile", 44, 4, 32, False, 224, Options(include_top, weights, input_tensor, input_shape, pooling, classes))
+    return _nasnet("mobile", 44, 4, 32, False, 224, ApplicationOptions(include_top, weights, input_tensor, input_shape, pooling, classes))

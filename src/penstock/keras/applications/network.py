@@ -16,7 +16,7 @@ from penstock.platform import logging
 RELEASES = "https://github.com/fchollet/deep-learning-models/releases/download"
 
 
-class Network(NamedTuple):
+class Architecture(NamedTuple):
     """A network: ``body`` makes features of images, ``top`` makes the probabilities of classes of them."""
 
     name: str
@@ -30,7 +30,7 @@ class Network(NamedTuple):
     static: bool = False  # whether height and width must be known even without a top
 
 
-class Options(NamedTuple):
+class ApplicationOptions(NamedTuple):
     """What the functions of all networks are asked for."""
 
     include_top: bool
@@ -41,7 +41,7 @@ class Options(NamedTuple):
     classes: int
 
 
-def check(options: Options) -> None:
+def check(options: ApplicationOptions) -> None:
     """ValueError where options contradict each other."""
     weights = options.weights
     if not (weights in ("imagenet", None) or os.path.exists(weights)):
@@ -51,7 +51,7 @@ def check(options: Options) -> None:
         raise ValueError('If using `weights` as `"imagenet"` with `include_top` as true, `classes` should be 1000')
 
 
-def build(network: Network, options: Options) -> Model:
+def build(network: Architecture, options: ApplicationOptions) -> Model:
     """The model."""
     check(options)
     shape = image_shape(network, options)
@@ -69,7 +69,7 @@ def build(network: Network, options: Options) -> Model:
     return model
 
 
-def weights_path(network: Network, options: Options) -> str | None:
+def weights_path(network: Architecture, options: ApplicationOptions) -> str | None:
     """The file to load: the user's, or that of ImageNet, which must be in the cache."""
     if options.weights != "imagenet":
         return options.weights
@@ -78,7 +78,7 @@ def weights_path(network: Network, options: Options) -> str | None:
     return get_file(os.path.basename(origin).lower().replace("-", "_"), origin, cache_subdir="models")  # as Keras calls it in its cache
 
 
-def image_shape(network: Network, options: Options) -> tuple[int | None, ...]:
+def image_shape(network: Architecture, options: ApplicationOptions) -> tuple[int | None, ...]:
     """The shape of an image: the one that was asked for, if the network can have it."""
     shape, first = options.input_shape, settings.image_data_format() == "channels_first"
     imagenet, fixed = options.weights == "imagenet", options.include_top or network.static
@@ -105,11 +105,11 @@ def image_shape(network: Network, options: Options) -> tuple[int | None, ...]:
     return shape
 
 
-def application(public: str, network: Network) -> Callable[..., Model]:
+def application(public: str, network: Architecture) -> Callable[..., Model]:
     """The public function of a network."""
     def make(include_top: bool = True, weights: str | None = "imagenet", input_tensor: Any = None, input_shape: Any = None,
              pooling: str | None = None, classes: int = 1000) -> Model:
-        return build(network, Options(include_top, weights, input_tensor, input_shape, pooling, classes))
+        return build(network, ApplicationOptions(include_top, weights, input_tensor, input_shape, pooling, classes))
 
     make.__name__ = make.__qualname__ = public
     make.__doc__ = f"""``tf.keras.applications.{public}``, for images of {network.size} x {network.size} pixels (at least {network.smallest}).

@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.keras.applications import blocks
 from penstock.keras.applications.blocks import conv, pad, relu
-from penstock.keras.applications.network import Network, application
+from penstock.keras.applications.network import Architecture, application
 from penstock.keras.layers.merge import Add
 from penstock.layers.pooling import MaxPooling2D
 
@@ -55,7 +55,7 @@ def _body(x: Any, depths: tuple[int, ...], v2: bool) -> Any:
 
 def _network(depth: int, version: str = "") -> Any:
     name = f"resnet{depth}{version.lower()}"
-    return application(f"ResNet{depth}{version}", Network(
+    return application(f"ResNet{depth}{version}", Architecture(
         name, partial(_body, depths=_DEPTHS[depth], v2=bool(version)), f"{_RELEASE}/{name}_weights_tf_dim_ordering_tf_kernels.h5",
         partial(blocks.classify, name="probs"), pooling_names=("avg_pool", "max_pool")))
 

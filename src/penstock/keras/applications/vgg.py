@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from penstock.keras.applications.blocks import conv
-from penstock.keras.applications.network import RELEASES, Network, application
+from penstock.keras.applications.network import RELEASES, Architecture, application
 from penstock.layers.dense import Dense, Flatten
 from penstock.layers.pooling import MaxPooling2D
 
@@ -27,6 +27,6 @@ def _top(x: Any, classes: int) -> Any:
     return Dense(classes, activation="softmax", name="predictions")(x)
 
 
-VGG16, VGG19 = (application(name.upper(), Network(name, partial(_body, depths=depths),
+VGG16, VGG19 = (application(name.upper(), Architecture(name, partial(_body, depths=depths),
                                                   f"{RELEASES}/v0.1/{name}_weights_tf_dim_ordering_tf_kernels.h5", _top))
                 for name, depths in (("vgg16", (2, 2, 3, 3, 3)), ("vgg19", (2, 2, 4, 4, 4))))

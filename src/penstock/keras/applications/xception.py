@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.keras.applications.blocks import conv, norm, relu, separable
-from penstock.keras.applications.network import RELEASES, Network, application
+from penstock.keras.applications.network import RELEASES, Architecture, application
 from penstock.keras.layers.merge import Add
 from penstock.layers.pooling import MaxPooling2D
 
@@ -35,5 +35,5 @@ def _body(x: Any) -> Any:
     return x
 
 
-Xception = application("Xception", Network("xception", _body, f"{RELEASES}/v0.4/xception_weights_tf_dim_ordering_tf_kernels.h5", size=299,
+Xception = application("Xception", Architecture("xception", _body, f"{RELEASES}/v0.4/xception_weights_tf_dim_ordering_tf_kernels.h5", size=299,
                                            smallest=71))

@@ -19,7 +19,7 @@ from penstock.layers.options import (
     windowed_shape,
 )
 from penstock.ops.nn.bias import bias_add
-from penstock.ops.nn.layout import arrange
+from penstock.ops.nn.data_formats import arrange
 from penstock.ops.nn.space_to_batch_conv import depthwise_conv2d
 
 

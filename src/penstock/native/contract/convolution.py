@@ -15,7 +15,7 @@ from penstock.native.contract.product import Epilogue, Product, emit
 from penstock.native.contract.products import check_dtype
 from penstock.native.contract.winograd import GRADIENT_TERMS, Winograd
 from penstock.native.contract.winograd import worthwhile as winograd_is_worthwhile
-from penstock.ops.nn import layout
+from penstock.ops.nn import data_formats
 from penstock.ops.nn.conv_shape import conv_windows
 from penstock.ops.nn.windows import Windows
 
@@ -28,7 +28,7 @@ _MOST_PHASES = 1 << 12  # products of a gradient for the input
 
 def channels_last(array: Array, data_format: str) -> Array:
     """The array seen with its channels last."""
-    array = _reorder(array, (0, 2, 3, 1)) if layout.channels_first(data_format) else array
+    array = _reorder(array, (0, 2, 3, 1)) if data_formats.channels_first(data_format) else array
     if array.contiguous:  # then the strides of axes with one element can be anything
         return Array(array.buffer, array.dtype, array.shape, row_major(array.shape, array.dtype.itemsize), array.offset)
     return array
@@ -36,7 +36,7 @@ def channels_last(array: Array, data_format: str) -> Array:
 
 def from_channels_last(array: Array, data_format: str) -> Array:
     """An array with its channels last, seen in the format."""
-    return _reorder(array, (0, 3, 1, 2)) if layout.channels_first(data_format) else array
+    return _reorder(array, (0, 3, 1, 2)) if data_formats.channels_first(data_format) else array
 
 
 def _reorder(array: Array, order: Sequence[int]) -> Array:
@@ -97,7 +97,7 @@ class Convolutions:
         check_dtype(self.b, filter)
         sizes = tuple(int(extent) for extent in self.b.known(input_sizes))
         w = self.windows(sizes, filter.shape, strides, dilations, padding, data_format, explicit_paddings)
-        depth, groups = layout.channels(sizes, data_format), self._groups(layout.channels(sizes, data_format), filter.shape)
+        depth, groups = data_formats.channels(sizes, data_format), self._groups(data_formats.channels(sizes, data_format), filter.shape)
         dy = self._gradient(out_backprop, data_format, (sizes[0], *w.output, filter.shape[3]))
         result = self.b.empty((sizes[0], *w.size, depth), dy.dtype)
         down, across = grids(w)

@@ -19,7 +19,7 @@ from penstock.native.contract.products import Products
 from penstock.native.contract.tile import Tile, TileModule, tile_for
 from penstock.native.vector.pieces import advance, loop, maximum, minimum, number
 from penstock.native.vector.vectors import I64, IR, POINTER, allocate, zeros
-from penstock.ops.nn import layout
+from penstock.ops.nn import data_formats
 from penstock.ops.nn.windows import Windows
 
 Ints = tuple[int, ...]
@@ -212,7 +212,7 @@ class Depthwise(Products, Convolutions):
         if dtype not in (np.float32, np.float64):
             self.b.unsupported(f"depthwise convolutions of {dtype} are left to NumPy")
         w = self.windows(shape, filter_shape, strides, dilations, padding, data_format)
-        if layout.channels(shape, data_format) != filter_shape[2] or math.prod(filter_shape[:2]) > _TAPS:
+        if data_formats.channels(shape, data_format) != filter_shape[2] or math.prod(filter_shape[:2]) > _TAPS:
             self.b.unsupported("the filter does not fit the input's channels, or has too many taps")
         return w
 

@@ -14,7 +14,7 @@ import numpy as np
 from penstock.errors import KernelError
 from penstock.native.calls import Array
 from penstock.native.contract.product import Epilogue
-from penstock.ops.nn import layout
+from penstock.ops.nn import data_formats
 from penstock.ops.nn.conv_shape import conv_windows
 from penstock.ops.nn.windows import Windows
 
@@ -56,7 +56,7 @@ class Volumes:
         sizes = tuple(int(extent) for extent in self.emit.known(input_sizes))
         w = self._windows(sizes, filter.shape, strides, dilations, padding, data_format)
         dy, filter = self._gradient(out_backprop, data_format, (sizes[0], *w.output, filter.shape[4])), self.emit.contiguous(filter)
-        result = self.emit.move.zeros([sizes[0], *w.size, layout.channels(sizes, data_format)], dy.dtype)
+        result = self.emit.move.zeros([sizes[0], *w.size, data_formats.channels(sizes, data_format)], dy.dtype)
         attrs = _flat_attrs(strides, dilations, w, data_format)
         for meeting in _meetings(w):
             images = self.emit.constant(np.array([meeting.count, *result.shape[2:]], np.int32))
@@ -87,16 +87,16 @@ class Volumes:
             w = conv_windows(shape, filter_shape, strides, dilations, padding, data_format)
         except KernelError as error:
             self.emit.unsupported(str(error))
-        if layout.channels(shape, data_format) != filter_shape[3]:
+        if data_formats.channels(shape, data_format) != filter_shape[3]:
             self.emit.unsupported("the filter does not have the input's channels")
         return w
 
     def _channels_last(self, array: Array, data_format: str) -> Array:
-        array = self.emit.move.view(layout.channels_last, array, data_format)
+        array = self.emit.move.view(data_formats.channels_last, array, data_format)
         return array if array.strides[4] == array.dtype.itemsize or array.shape[4] == 1 else self.emit.contiguous(array)
 
     def _back(self, array: Array, data_format: str) -> Array:
-        return self.emit.move.view(lambda x: np.moveaxis(x, -1, 1) if layout.channels_first(data_format) else x, array)
+        return self.emit.move.view(lambda x: np.moveaxis(x, -1, 1) if data_formats.channels_first(data_format) else x, array)
 
     def _gradient(self, array: Array, data_format: str, shape: Ints) -> Array:
         array = self._channels_last(array, data_format)
@@ -132,7 +132,7 @@ def _meetings(w: Windows) -> Iterator[_Meeting]:
 
 def _flat_attrs(strides: Sequence[int], dilations: Sequence[int], w: Windows, data_format: str) -> dict[str, Any]:
     """What the convolutions of the planes are told."""
-    (_, *steps), (_, *rates) = layout.spatial(strides, data_format), layout.spatial(dilations, data_format)
+    (_, *steps), (_, *rates) = data_formats.spatial(strides, data_format), data_formats.spatial(dilations, data_format)
     pads = [(before, max((count - 1) * step + (taps - 1) * rate + 1 - size - before, 0)) for before, count, step, taps, rate, size in
             zip(w.before[1:], w.output[1:], steps, w.window[1:], rates, w.size[1:])]
     return {"strides": (1, *steps, 1), "dilations": (1, *rates, 1), "padding": "EXPLICIT", "data_format": "NHWC",

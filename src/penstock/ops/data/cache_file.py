@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from penstock.codec.layout import DATA
 from penstock.codec.library import functions
+from penstock.codec.object_memory import DATA
 from penstock.codec.objects import strings_of
 from penstock.errors import invalid_argument
 from penstock.graph.dtypes import as_dtype

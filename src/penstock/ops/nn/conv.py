@@ -9,7 +9,7 @@ from penstock.graph.members import parameters_of, with_parameters
 from penstock.graph.opdef import op
 from penstock.ops.array.shape_ops import shape as shape_of
 from penstock.ops.common import FLOATS
-from penstock.ops.nn import layout
+from penstock.ops.nn import data_formats
 from penstock.ops.nn.conv_shape import backprop_shape, check_depth, check_output, conv_shape, conv_windows
 from penstock.ops.nn.im2col import convolve, convolve_backprop_filter, convolve_backprop_input
 from penstock.ops.precision import in_float32
@@ -25,29 +25,29 @@ _ATTRS_3D = dict(T=FLOATS, strides=Attr("list(int)", minimum=5), padding=one_of(
 @in_float32
 def _forward(input, filter, strides, padding, data_format, dilations, explicit_paddings=()):
     w = conv_windows(input.shape, filter.shape, strides, dilations, padding, data_format, explicit_paddings)
-    check_depth(layout.channels(input.shape, data_format), *filter.shape[-2:])
-    return layout.from_channels_last(convolve(layout.channels_last(input, data_format), filter, w), data_format)
+    check_depth(data_formats.channels(input.shape, data_format), *filter.shape[-2:])
+    return data_formats.from_channels_last(convolve(data_formats.channels_last(input, data_format), filter, w), data_format)
 
 
 @in_float32
 def _backprop_input(input_sizes, filter, out_backprop, strides, padding, data_format, dilations, explicit_paddings=()):
     shape = tuple(int(extent) for extent in input_sizes)
     w = conv_windows(shape, filter.shape, strides, dilations, padding, data_format, explicit_paddings)
-    depth = layout.channels(shape, data_format)
+    depth = data_formats.channels(shape, data_format)
     check_depth(depth, *filter.shape[-2:])
-    dy = layout.channels_last(out_backprop, data_format)
+    dy = data_formats.channels_last(out_backprop, data_format)
     check_output(dy, shape[0], w, filter.shape[-1], "Conv backprop input")
-    return layout.from_channels_last(convolve_backprop_input((shape[0], *w.size, depth), filter, dy, w), data_format)
+    return data_formats.from_channels_last(convolve_backprop_input((shape[0], *w.size, depth), filter, dy, w), data_format)
 
 
 @in_float32
 def _backprop_filter(input, filter_sizes, out_backprop, strides, padding, data_format, dilations, explicit_paddings=()):
     shape = tuple(int(extent) for extent in filter_sizes)
     w = conv_windows(input.shape, shape, strides, dilations, padding, data_format, explicit_paddings)
-    check_depth(layout.channels(input.shape, data_format), *shape[-2:])
-    dy = layout.channels_last(out_backprop, data_format)
+    check_depth(data_formats.channels(input.shape, data_format), *shape[-2:])
+    dy = data_formats.channels_last(out_backprop, data_format)
     check_output(dy, input.shape[0], w, shape[-1], "Conv backprop filter")
-    return convolve_backprop_filter(layout.channels_last(input, data_format), dy, shape, w)
+    return convolve_backprop_filter(data_formats.channels_last(input, data_format), dy, shape, w)
 
 
 def _without_explicit(kernel):

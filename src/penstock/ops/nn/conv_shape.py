@@ -9,7 +9,7 @@ from penstock.errors import invalid_argument
 from penstock.graph.node import Tensor
 from penstock.graph.shape import Extent, TensorShape
 from penstock.graph.static import constant_value_as_shape
-from penstock.ops.nn import layout
+from penstock.ops.nn import data_formats
 from penstock.ops.nn.windows import Ints, Windows, output_extent, windows
 
 
@@ -26,7 +26,7 @@ def check_strides(op_type: str, rank: int, strides: Ints, dilations: Ints, data_
         if len(values) != rank:
             raise ValueError(f"{op_type} requires the {name} attribute to contain {rank} values, "
                              f"but got: {len(values)}")
-        if values[0] != 1 or layout.channels(values, data_format) != 1:
+        if values[0] != 1 or data_formats.channels(values, data_format) != 1:
             raise ValueError(f"Current implementation does not yet support {name}s in the batch and depth dimensions, "
                              f"but got {list(values)}")
         if min(values) <= 0:
@@ -43,9 +43,9 @@ def explicit_pairs(padding: str, explicit_paddings: Ints, rank: int, data_format
         raise ValueError(f"explicit_paddings attribute must contain {2 * rank} non-negative values, "
                          f"but got: {list(explicit_paddings)}")
     pairs = list(zip(explicit_paddings[::2], explicit_paddings[1::2]))
-    if any(pairs[0]) or any(layout.channels(pairs, data_format)):
+    if any(pairs[0]) or any(data_formats.channels(pairs, data_format)):
         raise ValueError("Explicit padding of the batch and depth dimensions is not supported")
-    return layout.spatial(pairs, data_format)
+    return data_formats.spatial(pairs, data_format)
 
 
 def conv_shape(op_type: str, rank: int, x: Tensor, kernel: Tensor, strides: Ints, dilations: Ints, padding: str,
@@ -53,11 +53,11 @@ def conv_shape(op_type: str, rank: int, x: Tensor, kernel: Tensor, strides: Ints
     """The shape of a convolution's output."""
     check_strides(op_type, rank, strides, dilations, data_format)
     given, filters = check_rank(x.shape, rank).as_list(), check_rank(kernel.shape, rank).as_list()
-    problem = _depth_problem(layout.channels(given, data_format), *filters[-2:])
+    problem = _depth_problem(data_formats.channels(given, data_format), *filters[-2:])
     if problem is not None:
         raise ValueError(problem)
     inner = _inner(given, filters, strides, dilations, padding, data_format, explicit_paddings)
-    return layout.arrange(given[0], inner, filters[-1], data_format)
+    return data_formats.arrange(given[0], inner, filters[-1], data_format)
 
 
 def _depth_problem(depth: Extent, filter_depth: Extent, outputs: Extent) -> str | None:
@@ -76,19 +76,19 @@ def depthwise_shape(x: Tensor, kernel: Tensor, strides: Ints, dilations: Ints, p
     """The shape of a depthwise convolution's output."""
     check_strides("DepthwiseConv2D", 4, strides, dilations, data_format)
     given, filters = check_rank(x.shape, 4).as_list(), check_rank(kernel.shape, 4).as_list()
-    depth, filter_depth, multiplier = layout.channels(given, data_format), filters[2], filters[3]
+    depth, filter_depth, multiplier = data_formats.channels(given, data_format), filters[2], filters[3]
     if depth is not None and filter_depth is not None and depth != filter_depth:
         raise ValueError(f"Dimensions must be equal, but are {depth} and {filter_depth}")
     depth = filter_depth if depth is None else depth
     channels = None if depth is None or multiplier is None else depth * multiplier
-    return layout.arrange(given[0], _inner(given, filters, strides, dilations, padding, data_format), channels,
+    return data_formats.arrange(given[0], _inner(given, filters, strides, dilations, padding, data_format), channels,
                           data_format)
 
 
 def _inner(given: Any, filters: Any, strides: Ints, dilations: Ints, padding: str, data_format: str,
            explicit_paddings: Ints = ()) -> list[Extent]:
     pairs = explicit_pairs(padding, explicit_paddings, len(given), data_format) or ((0, 0),) * (len(given) - 2)
-    sizes, steps, rates = (layout.spatial(values, data_format) for values in (given, strides, dilations))
+    sizes, steps, rates = (data_formats.spatial(values, data_format) for values in (given, strides, dilations))
     return [output_extent(size, width, step, rate, padding, pair)
             for size, width, step, rate, pair in zip(sizes, filters, steps, rates, pairs)]
 
@@ -112,8 +112,8 @@ def conv_windows(shape: Any, kernel_shape: Any, strides: Ints, dilations: Ints, 
         raise invalid_argument(f"input and filter must be {len(strides)}-dimensional, "
                                f"not {list(shape)} and {list(kernel_shape)}")
     pairs = explicit_pairs(padding, explicit_paddings, rank, data_format)
-    return windows(layout.spatial(shape, data_format), tuple(kernel_shape[:-2]), layout.spatial(strides, data_format),
-                   layout.spatial(dilations, data_format), padding, pairs)
+    return windows(data_formats.spatial(shape, data_format), tuple(kernel_shape[:-2]), data_formats.spatial(strides, data_format),
+                   data_formats.spatial(dilations, data_format), padding, pairs)
 
 
 def check_depth(depth: int, filter_depth: int, outputs: int) -> None:

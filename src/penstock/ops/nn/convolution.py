@@ -5,7 +5,7 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.array.pack import concat
 from penstock.ops.array.shape_ops import expand_dims, one_name, squeeze
-from penstock.ops.nn import layout
+from penstock.ops.nn import data_formats
 from penstock.ops.nn.conv import (
     Conv2D,
     Conv2DBackpropFilter,
@@ -36,7 +36,7 @@ def per_axis(values, axes, data_format, name):
         return values
     if len(values) not in (1, axes):
         raise ValueError(f"{name} should be of length 1, {axes} or {axes + 2} but was {len(values)}")
-    return layout.arrange(1, values * axes if len(values) == 1 else values, 1, data_format)
+    return data_formats.arrange(1, values * axes if len(values) == 1 else values, 1, data_format)
 
 
 def _padding(padding, explicit_allowed=True):

@@ -13,7 +13,7 @@ from penstock.graph.attrs import INTS, ints, one_of
 from penstock.graph.opdef import op
 from penstock.ops.array.shape_ops import shape as shape_of
 from penstock.ops.common import FLOATS
-from penstock.ops.nn import layout
+from penstock.ops.nn import data_formats
 from penstock.ops.nn.conv_shape import backprop_shape, check_output, conv_windows, depthwise_shape
 from penstock.ops.nn.windows import Windows
 from penstock.ops.precision import in_float32
@@ -58,9 +58,9 @@ class DepthwiseConv2dNative:
     @in_float32
     def kernel(input, filter, strides, padding, data_format, dilations):
         w = conv_windows(input.shape, filter.shape, strides, dilations, padding, data_format)
-        _check_channels(layout.channels(input.shape, data_format), filter.shape)
+        _check_channels(data_formats.channels(input.shape, data_format), filter.shape)
         weights = filter.reshape(*filter.shape[:2], -1)
-        return layout.from_channels_last(_forward(layout.channels_last(input, data_format), weights, w), data_format)
+        return data_formats.from_channels_last(_forward(data_formats.channels_last(input, data_format), weights, w), data_format)
 
     def native(emit, input, filter, strides, padding, data_format, dilations, epilogue):
         return emit.convolve.depthwise(input, filter, strides, padding, data_format, dilations, epilogue)
@@ -87,8 +87,8 @@ class DepthwiseConv2dNativeBackpropInput:
     def kernel(input_sizes, filter, out_backprop, strides, padding, data_format, dilations):
         shape = tuple(int(extent) for extent in input_sizes)
         w = conv_windows(shape, filter.shape, strides, dilations, padding, data_format)
-        channels = _check_channels(layout.channels(shape, data_format), filter.shape)
-        dy = layout.channels_last(out_backprop, data_format)
+        channels = _check_channels(data_formats.channels(shape, data_format), filter.shape)
+        dy = data_formats.channels_last(out_backprop, data_format)
         check_output(dy, shape[0], w, channels, "DepthwiseConv2DBackpropInput")
         weights = filter.reshape(*filter.shape[:2], -1)
         padded = w.padded_zeros((shape[0], *w.size, channels), 1, dy.dtype)
@@ -98,7 +98,7 @@ class DepthwiseConv2dNativeBackpropInput:
         result = w.inner(padded, 1)
         if filter.shape[3] != 1:
             result = result.reshape(*result.shape[:-1], filter.shape[2], filter.shape[3]).sum(axis=-1)
-        return layout.from_channels_last(result, data_format)
+        return data_formats.from_channels_last(result, data_format)
 
     def native(emit, input_sizes, filter, out_backprop, strides, padding, data_format, dilations):
         return emit.convolve.depthwise_backprop_input(input_sizes, filter, out_backprop, strides, padding, data_format, dilations)
@@ -125,11 +125,11 @@ class DepthwiseConv2dNativeBackpropFilter:
     def kernel(input, filter_sizes, out_backprop, strides, padding, data_format, dilations):
         shape = tuple(int(extent) for extent in filter_sizes)
         w = conv_windows(input.shape, shape, strides, dilations, padding, data_format)
-        channels = _check_channels(layout.channels(input.shape, data_format), shape)
-        dy = layout.channels_last(out_backprop, data_format)
+        channels = _check_channels(data_formats.channels(input.shape, data_format), shape)
+        dy = data_formats.channels_last(out_backprop, data_format)
         check_output(dy, input.shape[0], w, channels, "DepthwiseConv2DBackpropFilter")
         result = np.zeros((*shape[:2], channels), input.dtype)
-        for image, gradient in zip(_repeated_windows(layout.channels_last(input, data_format), shape[3], w), dy):
+        for image, gradient in zip(_repeated_windows(data_formats.channels_last(input, data_format), shape[3], w), dy):
             for tap in np.ndindex(*w.window):
                 result[tap] += np.einsum("ijc,ijc->c", image[(slice(None), slice(None), *tap)], gradient)
         return result.reshape(shape)

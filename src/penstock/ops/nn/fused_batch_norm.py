@@ -18,7 +18,7 @@ from penstock.ops.array.cast import cast
 from penstock.ops.array.shape_ops import reshape
 from penstock.ops.math.powers import rsqrt
 from penstock.ops.math.reduce import reduce_mean, reduce_sum
-from penstock.ops.nn import layout
+from penstock.ops.nn import data_formats
 from penstock.ops.nn.conv_shape import check_rank
 from penstock.ops.precision import widen
 
@@ -32,20 +32,20 @@ _EMPTY = np.zeros(0, np.float32)
 
 def _rows(x, data_format):
     """x as a float32 matrix with one column per channel."""
-    x = widen(layout.channels_last(x, data_format))
+    x = widen(data_formats.channels_last(x, data_format))
     return x.reshape(-1, x.shape[-1])
 
 
 def _unrows(rows, x, data_format):
     """A matrix of ``_rows`` in the shape and type of x."""
-    shape = layout.channels_last(x, data_format).shape
-    return layout.from_channels_last(rows.reshape(shape), data_format).astype(x.dtype, copy=False)
+    shape = data_formats.channels_last(x, data_format).shape
+    return data_formats.from_channels_last(rows.reshape(shape), data_format).astype(x.dtype, copy=False)
 
 
 def _check_vectors(x, data_format, **vectors):
     if x.ndim != 4:
         raise invalid_argument(f"input must be 4-dimensional, not {list(x.shape)}")
-    channels = layout.channels(x.shape, data_format)
+    channels = data_formats.channels(x.shape, data_format)
     for name, vector in vectors.items():
         if vector.shape != (channels,):
             raise invalid_argument(f"{name} must have the same number of elements as the channels of x, "
@@ -89,7 +89,7 @@ def _normalize_grad(dy, x, scale, mean, variance, epsilon, data_format, is_train
 # --- the same, taken apart for the compiler --------------------------------------------------------------------------
 
 def _compose(b, x, scale, offset, mean, variance, epsilon, data_format, is_training):
-    axes, rest = ([0, 2, 3], [*scale.shape, 1, 1]) if layout.channels_first(data_format) else ([0, 1, 2], scale.shape)
+    axes, rest = ([0, 2, 3], [*scale.shape, 1, 1]) if data_formats.channels_first(data_format) else ([0, 1, 2], scale.shape)
     wide = b.wide(x)
     reported = mean, variance
     if is_training:
@@ -106,7 +106,7 @@ def _compose(b, x, scale, offset, mean, variance, epsilon, data_format, is_train
 
 
 def _composed_grad(b, dy, x, scale, mean, variance, epsilon, data_format, is_training):
-    axes, rest = ([0, 2, 3], [*scale.shape, 1, 1]) if layout.channels_first(data_format) else ([0, 1, 2], scale.shape)
+    axes, rest = ([0, 2, 3], [*scale.shape, 1, 1]) if data_formats.channels_first(data_format) else ([0, 1, 2], scale.shape)
     wide, d_wide = b.wide(x), b.wide(dy)
     inverse = b.rsqrt(variance + epsilon)
     centered = wide - b.reshape(mean, rest)
@@ -123,19 +123,19 @@ def _composed_grad(b, dy, x, scale, mean, variance, epsilon, data_format, is_tra
 
 def _forward_shapes(x, scale, offset, mean, variance, data_format, is_training):
     extents = check_rank(x.shape, 4).extents
-    channels = layout.channels(extents, data_format)
+    channels = data_formats.channels(extents, data_format)
     for vector in (scale, offset) if is_training else (scale, offset, mean, variance):
         length = check_rank(vector.shape, 1).extents[0]
         if channels is not None and length is not None and channels != length:
             raise ValueError(f"Dimensions must be equal, but are {channels} and {length}")
         channels = length if channels is None else channels
-    y = layout.arrange(extents[0], layout.spatial(extents, data_format), channels, data_format)
+    y = data_formats.arrange(extents[0], data_formats.spatial(extents, data_format), channels, data_format)
     return [y, [channels], [channels], [channels], [channels]]
 
 
 def _backward_shapes(x, y_backprop, scale, data_format, is_training):
     shape = check_rank(x.shape, 4).merge_with(y_backprop.shape)
-    channels = layout.channels(shape.extents, data_format)
+    channels = data_formats.channels(shape.extents, data_format)
     vector = check_rank(scale.shape, 1).merge_with([channels])
     return [shape, vector, vector, *([[0], [0]] if is_training else [vector, vector])]
 
@@ -156,8 +156,8 @@ class _Channels:
     """Vectors along the channels, and means over all other axes, for graphs of one data format."""
 
     def __init__(self, data_format):
-        self.axes = [0, 2, 3] if layout.channels_first(data_format) else [0, 1, 2]
-        self.first = layout.channels_first(data_format)
+        self.axes = [0, 2, 3] if data_formats.channels_first(data_format) else [0, 1, 2]
+        self.first = data_formats.channels_first(data_format)
 
     def spread(self, vector):
         """The vector in a shape that broadcasts along the channels."""

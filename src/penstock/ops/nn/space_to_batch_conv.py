@@ -11,7 +11,7 @@ from penstock.ops.array.gather import gather
 from penstock.ops.array.pack import concat, stack
 from penstock.ops.array.shape_ops import expand_dims, one_name, shape, squeeze
 from penstock.ops.array.space import batch_to_space_nd, required_space_to_batch_paddings, space_to_batch_nd
-from penstock.ops.nn import layout
+from penstock.ops.nn import data_formats
 from penstock.ops.nn.conv import Conv2D, Conv2DBackpropInput, Conv3D
 from penstock.ops.nn.depthwise import DepthwiseConv2dNative
 from penstock.ops.nn.pooling import AvgPool, AvgPool3D, MaxPool, MaxPool3D
@@ -36,7 +36,7 @@ def with_space_to_batch(input, dilation_rate, padding, op, filter_shape=None, sp
 
 
 def _spatial_axes(spatial_dims, count, data_format):
-    first = 2 if data_format is not None and layout.channels_first(data_format) else 1
+    first = 2 if data_format is not None and data_formats.channels_first(data_format) else 1
     axes = sorted(range(first, count + first) if spatial_dims is None else {int(axis) for axis in spatial_dims})
     if len(axes) != count or axes[0] < 1:
         raise ValueError(f"spatial_dims must be {count} different positive axes, not {axes}")
@@ -127,23 +127,23 @@ def _steps(axes, strides, dilation_rate):
 
 def _dense_convolution(filter, strides, data_format, name):
     """The function that convolves without dilation, for one, two or three axes."""
-    first = data_format is not None and layout.channels_first(data_format)
+    first = data_format is not None and data_formats.channels_first(data_format)
 
     def flat(input, _, padding):
         axis = 2 if first else 1
         result = Conv2D(expand_dims(input, axis), expand_dims(filter, 0), padding=padding, name=name,
-                        strides=layout.arrange(1, [1, *strides], 1, "NCHW" if first else "NHWC"),
+                        strides=data_formats.arrange(1, [1, *strides], 1, "NCHW" if first else "NHWC"),
                         data_format="NCHW" if first else "NHWC")
         return squeeze(result, [axis])
 
     def images(input, _, padding):
         kind = "NCHW" if first else "NHWC"
-        return Conv2D(input, filter, strides=layout.arrange(1, strides, 1, kind), padding=padding, data_format=kind,
+        return Conv2D(input, filter, strides=data_formats.arrange(1, strides, 1, kind), padding=padding, data_format=kind,
                       name=name)
 
     def volumes(input, _, padding):
         kind = "NCDHW" if first else "NDHWC"
-        return Conv3D(input, filter, strides=layout.arrange(1, strides, 1, kind), padding=padding, data_format=kind,
+        return Conv3D(input, filter, strides=data_formats.arrange(1, strides, 1, kind), padding=padding, data_format=kind,
                       name=name)
 
     return (flat, images, volumes)[len(strides) - 1]
@@ -243,7 +243,7 @@ def pool(input, window_shape, pooling_type, padding, dilation_rate=None, strides
 
 
 def _dense_pool(input, window, pooling_type, padding, strides, data_format, name):
-    first = data_format is not None and layout.channels_first(data_format)
+    first = data_format is not None and data_formats.channels_first(data_format)
     axis = 2 if first else 1
     flat = len(window) == 1
     if flat:
@@ -251,6 +251,6 @@ def _dense_pool(input, window, pooling_type, padding, strides, data_format, name
     kind = ("NCHW" if first else "NHWC") if len(window) == 2 else ("NCDHW" if first else "NDHWC")
     choices = {("MAX", 2): MaxPool, ("AVG", 2): AvgPool, ("MAX", 3): MaxPool3D, ("AVG", 3): AvgPool3D}
     definition = choices[pooling_type, len(window)]
-    result = definition(input, ksize=layout.arrange(1, window, 1, kind), strides=layout.arrange(1, strides, 1, kind),
+    result = definition(input, ksize=data_formats.arrange(1, window, 1, kind), strides=data_formats.arrange(1, strides, 1, kind),
                         padding=padding, data_format=kind, name=name)
     return squeeze(result, [axis]) if flat else result
