@@ -18,7 +18,7 @@
     ├── UnavailableError          a task cannot be reached now
     └── DataLossError             a file is damaged
 
-Errors raised while a graph is *built* are plain ``ValueError`` and ``TypeError``.
+Errors raised while a graph is *built* are plain ``ValueError`` and ``TypeError``, but for OperatorNotAllowedInGraphError, a TypeError.
 """
 from __future__ import annotations
 
@@ -82,6 +82,10 @@ class OpError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (None, None, self._message)
+
+
+class OperatorNotAllowedInGraphError(TypeError):
+    """Python control flow over a tensor that has no value yet: ``if tensor``, ``for row in tensor``."""
 
 
 class KernelError(Exception):

@@ -23,6 +23,7 @@ from penstock.graph.graph import Graph, default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import lookup
 from penstock.graph.shape import TensorShape
+from penstock.graph.stacks import needed_inputs
 from penstock.graph.traverse import operations_behind
 from penstock.ops.array.fill import zeros, zeros_like
 from penstock.ops.array.pack import concat
@@ -41,6 +42,11 @@ class Backward(FuncGraph):
         self._forward, self._saved = forward, saved
         self._known: dict[Tensor, Tensor] = {}
 
+    def add_input(self, dtype: DType, shape: TensorShape, name: str) -> Tensor:
+        """A further argument: a tensor of the forward pass, which TensorFlow uses itself."""
+        self.imply(-1)
+        return super().add_input(dtype, shape, name)
+
     def can_capture(self, graph: Graph) -> bool:
         """The forward function, and what stands around this one."""
         return graph is self._forward or super().can_capture(graph)
@@ -58,6 +64,7 @@ class Backward(FuncGraph):
         if outer is not None:  # it does not change while the forward function runs
             return super().capture(outer)
         if tensor.op.definition.static is not None and not tensor.op._inputs:  # a constant
+            self.imply(-1)  # TensorFlow uses the constant itself
             return tensor.op.definition.add_node(self, self.unique_name("constant"), (), dict(tensor.op.attrs)).outputs[0]
         return self._saved(self, tensor)
 
@@ -94,6 +101,9 @@ def as_dense(grad: Any) -> Any:
 
 # --- If --------------------------------------------------------------------------------------------------------------
 
+_SWITCH_GRADIENT = 6  # nodes of the gradient of what a branch takes from outside: Switch, Identity, zeros for the branch that is not taken, Merge
+
+
 def _save_in_branch(op: Operation, branch: FuncGraph, other: FuncGraph) -> Callable[[Backward, Tensor], Tensor]:
     """Makes a tensor of ``branch`` an output of the If; the other branch gives something that is not read."""
     if op._saved is None:
@@ -125,8 +135,26 @@ def _anything(dtype: DType, shape: TensorShape) -> Tensor:
 def if_gradient(op: Operation, dys: Sequence[Any]) -> list[Any]:
     """The gradients of an If with respect to its inputs: of the branch that was taken."""
     branches = [op.attrs["then_branch"], op.attrs["else_branch"]]
-    forward_outputs = len(dys)
-    backward = [_backward_branch(op, branch, other, dys, forward_outputs) for branch, other in (branches, branches[::-1])]
+    needed = _needed(op)
+    backward = [_backward_branch(op, branch, other, dys, needed) for branch, other in (branches, branches[::-1])]
+    with default_graph().counting_as(_switch_nodes(backward, dys)):
+        return _backward_if(op, branches, backward)
+
+
+def _needed(op: Operation) -> Sequence[bool]:
+    """Which inputs of the branches need a gradient: all, if that was not said."""
+    known = needed_inputs.top()
+    return [True] * (len(op._inputs) - 1) if known is None or len(known) != len(op._inputs) else known[1:]
+
+
+def _switch_nodes(backward: Sequence[tuple[Backward, list[Any]]], dys: Sequence[Any]) -> int:
+    """How many nodes the gradient of a conditional of Switch and Merge has, as TensorFlow builds it."""
+    own = sum(graph.next_op_seed() for graph, _ in backward)
+    by_branch = [[grad is not None for grad in grads] for _, grads in backward]
+    return sum(dy is not None for dy in dys) + own + _SWITCH_GRADIENT * sum(map(sum, by_branch)) + sum(map(all, zip(*by_branch)))
+
+
+def _backward_if(op: Operation, branches: Sequence[FuncGraph], backward: Sequence[tuple[Backward, list[Any]]]) -> list[Any]:
     graphs, all_grads = zip(*backward)
     wanted = [index for index in range(len(branches[0].inputs)) if any(grads[index] is not None for grads in all_grads)]
     for graph, branch, grads in zip(graphs, branches, all_grads):
@@ -143,12 +171,13 @@ def if_gradient(op: Operation, dys: Sequence[Any]) -> list[Any]:
     return result
 
 
-def _backward_branch(op: Operation, branch: FuncGraph, other: FuncGraph, dys: Sequence[Any], outputs: int) -> tuple[Backward, list[Any]]:
+def _backward_branch(op: Operation, branch: FuncGraph, other: FuncGraph, dys: Sequence[Any],
+                     needed: Sequence[bool]) -> tuple[Backward, list[Any]]:
     graph = Backward(branch.name + "_grad", branch, _save_in_branch(op, branch, other))
     sources = list(branch.inputs)
     with graph.as_default():
-        pairs = [(y, to_tensor(dy)) for y, dy in zip(branch.outputs[:outputs], dys) if dy is not None]
-        differentiable = [x for x in sources if is_differentiable(x) or x.dtype.base_dtype is dtypes.variant]  # lists, of a loop in the branch
+        pairs = [(y, to_tensor(dy)) for y, dy in zip(branch.outputs, dys) if dy is not None]
+        differentiable = [x for x, counts in zip(sources, needed) if counts and (is_differentiable(x) or x.dtype.base_dtype is dtypes.variant)]
         grads = gradients([y for y, _ in pairs], differentiable, grad_ys=[graph.capture(dy) for _, dy in pairs]) if pairs and differentiable else []
     by_source = dict(zip(differentiable, grads or [None] * len(differentiable)))
     return graph, [by_source.get(x) for x in sources]

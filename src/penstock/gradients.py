@@ -21,7 +21,7 @@ from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY
 from penstock.graph.scopes import name_scope
-from penstock.graph.stacks import gradient_calls
+from penstock.graph.stacks import gradient_calls, needed_inputs
 from penstock.graph.traverse import operations_behind
 from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import fill, zeros_like
@@ -219,10 +219,11 @@ class _BackwardWalk:
 
     def _differentiate(self, op: Operation, out_grads: list[Any]) -> None:
         function = get_gradient_function_or_explain(op)
-        if function is None or not any(tensor.op in self._members or tensor in self._xs for tensor in op._inputs):
+        needed = [tensor.op in self._members or tensor in self._xs for tensor in op._inputs]
+        if function is None or not any(needed):
             return
-        with self._scope_of(op):
-            result = _call_counted(function, op, out_grads if op.definition.repeats else _with_zeros(op, out_grads))  # loops see which are unused
+        with self._scope_of(op), needed_inputs.using(needed):
+            result = _call_counted(function, op, out_grads if op.definition.sees_unused else _with_zeros(op, out_grads))
             in_grads = [None] * len(op._inputs) if result is None else _as_list(result)
             if len(in_grads) != len(op._inputs):
                 raise ValueError(f"Num gradients {len(in_grads)} generated for op {op.name} ({op.type}) do not match num inputs {len(op._inputs)}")

@@ -146,3 +146,31 @@ def test_what_needs_graphs_says_so():
         v.assign(4.0)
         average.apply([v])
         assert average.average(v).numpy() == 3.0
+
+
+def test_the_global_step_of_a_cleared_session_is_forgotten(monkeypatch):
+    with imperative() as graph:
+        monkeypatch.setattr("penstock.graph.graph._global_graph", graph)
+        step = tf.train.get_or_create_global_step()
+        step.assign(7)
+        tf.keras.backend.clear_session()
+        assert int(tf.train.get_or_create_global_step()) == 0
+
+
+def test_layers_of_a_sequential_network_and_templates_are_told():
+    with imperative():
+        network = tfe.Sequential([tf.layers.Dropout(0.999), lambda x: x * 2.0])
+        assert network(tf.ones([4]), training=False).numpy().tolist() == [2.0] * 4
+        assert 2.0 not in network(tf.ones([4]), training=True).numpy()
+        doubled = tfe.make_template("doubled", lambda x, by: x * by * tf.get_variable("k", [], initializer=tf.ones_initializer()),
+                                    create_graph_function_=True, by=2.0)
+        assert doubled(tf.constant(3.0)).numpy() == 6.0
+
+
+def test_python_control_flow_in_a_layer_that_is_not_dynamic_is_explained():
+    class Choice(tf.keras.layers.Layer):
+        def call(self, inputs):
+            return inputs if bool(tf.reduce_sum(inputs) > 0.0) else -inputs
+
+    with pytest.raises(TypeError, match=r"(?s)Pass `dynamic=True` to the class constructor.*using a `tf.Tensor` as a Python `bool`"):
+        Choice()(tf.placeholder(tf.float32, [2]))

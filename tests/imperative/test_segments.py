@@ -84,7 +84,7 @@ def test_errors_name_the_line_and_come_again():
 
 def test_errors_of_shapes_and_types_come_at_the_call():
     with imperative():
-        with pytest.raises(tf.errors.InvalidArgumentError, match="Dimensions must be equal"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Matrix size-incompatible"):
             tf.matmul(tf.ones([2, 2]), tf.ones([3, 3]))
         with pytest.raises(tf.errors.InvalidArgumentError, match="expected to be a float tensor but is a int32"):
             tf.ones([2]) + tf.constant(1)

@@ -192,3 +192,25 @@ def test_a_generator_without_elements_is_an_error():
     model.compile("sgd", "mse")
     with pytest.raises(ValueError, match="Empty training data"):
         model.fit_generator(iter([]), 2, epochs=3, verbose=0)
+
+
+def test_batches_of_generators_weigh_by_their_sizes_in_training_and_equally_in_evaluations(tmp_path):
+    """As in TensorFlow 1.15; steps of TensorBoard count batches, those of epochs samples."""
+    class Rows(tf.keras.utils.Sequence):
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, index):
+            rows = slice(8 * index, 8 * index + 8)
+            return np.arange(12.0)[rows, None], np.zeros([12, 1])[rows]
+
+    sizes = []
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, use_bias=False, kernel_initializer="ones", input_shape=(1,))])
+    model.compile(tf.keras.optimizers.SGD(0.0), "mae")
+    history = model.fit_generator(Rows(), shuffle=False, verbose=0, callbacks=[
+        tf.keras.callbacks.LambdaCallback(on_batch_end=lambda batch, logs: sizes.append(logs["size"])),
+        tf.keras.callbacks.TensorBoard(str(tmp_path), update_freq="batch")]).history
+    steps = [(value.tag, event.step) for path in tmp_path.iterdir()
+             for event in tf.train.summary_iterator(str(path)) for value in event.summary.value]
+    assert sizes == [8, 4] and history["loss"] == [5.5] and model.evaluate_generator(Rows()) == 6.5
+    assert steps == [("batch_loss", 0), ("batch_loss", 1), ("epoch_loss", 12)]

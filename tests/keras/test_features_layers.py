@@ -40,3 +40,10 @@ def test_a_signature_of_outputs():
     assert spec.shape.as_list() == [None, 3] and spec.dtype is tf.float32
     with pytest.raises(TypeError, match="TensorSpec"):
         layer.compute_output_signature([1, 2])
+
+
+def test_the_numbers_of_each_column_are_told():
+    price, told = column.numeric_column("price"), {}
+    numbers = tf.keras.layers.DenseFeatures([price])({"price": tf.constant([[1.0], [2.0]])}, cols_to_output_tensors=told)
+    with tf.Session() as session:
+        assert session.run([numbers, told[price]])[1].tolist() == [[1.0], [2.0]]

@@ -12,6 +12,7 @@ from typing import Any
 from penstock.autograph import conversion
 from penstock.autograph.errors import ConversionError
 from penstock.autograph.features import ConversionOptions
+from penstock.graph.conversion_status import building
 from penstock.platform import logging
 
 _verbosity: int | None = None
@@ -25,7 +26,7 @@ def to_graph(entity: Any, recursive: bool = True, arg_values: Any = None, arg_ty
     options = ConversionOptions(recursive, True, optional_features=experimental_optional_features)
     if inspect.isclass(entity):
         return _converted_class(entity, options)
-    made = conversion.convert(_function_of(entity), options)
+    made = building(conversion.convert(_function_of(entity), options), converting=True)
     log(1, "Converted %s", entity)
     return made
 
@@ -57,12 +58,7 @@ def do_not_convert(func: Callable[..., Any] | None = None) -> Any:
     """``tf.autograph.experimental.do_not_convert``: a function that AutoGraph calls as it is."""
     if func is None:
         return do_not_convert
-
-    @functools.wraps(func)
-    def unconverted(*args: Any, **kwargs: Any) -> Any:
-        return func(*args, **kwargs)
-
-    return conversion.mark_done(unconverted)
+    return conversion.mark_done(building(func, converting=False))
 
 
 def convert(recursive: bool = False, optional_features: Any = None, user_requested: bool = True) -> Callable[[Any], Any]:
@@ -72,7 +68,8 @@ def convert(recursive: bool = False, optional_features: Any = None, user_request
 
         @functools.wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
-            return conversion.converted_form(function, options)(*args, **kwargs)
+            made = conversion.converted_form(function, options)
+            return (building(made, converting=True) if user_requested else made)(*args, **kwargs)
 
         return conversion.mark_done(wrapper)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.autograph.conversion import converted_form
 from penstock.data import element_nest, structure
+from penstock.graph.conversion_status import building
 from penstock.graph.function import FuncGraph
 from penstock.graph.function_def import separate_function
 from penstock.graph.graph import default_graph
@@ -27,7 +28,7 @@ class TracedFunction:
             elements = [self._arguments(each, index) for index, each in enumerate(inputs)]
             if len(elements) == 1 and type(elements[0]) is tuple:  # an element that is a plain tuple comes as arguments
                 elements = list(elements[0])
-            result = converted_form(function)(*elements)
+            result = building(converted_form(function), converting=False)(*elements)
             result = self._normalize_result(tuple(result) if isinstance(result, list) else result, user)
             self.output = structure.structure_of(result)
             self.graph.outputs = [self.graph.capture(tensor) for tensor in structure.encode(self.output, result)]

@@ -46,6 +46,12 @@ def kernel_with_check(node: Node, kernel: Kernel) -> Kernel:
     return check_and_run
 
 
+def kernel_words(node: Node, kernel: Kernel, inputs: list[Any]) -> str | None:
+    """What TensorFlow's kernel says about inputs of shapes that do not fit; None if it has no words of its own."""
+    own = _own_complaint(node, kernel, tuple(inputs), {})
+    return _not_broadcast(node, inputs) if own is None else own.message
+
+
 def _own_complaint(node: Node, kernel: Kernel, inputs: tuple[Any, ...], options: dict[str, Any]) -> KernelError | None:
     """What the kernel itself has to say about inputs of wrong shapes; None if it has no words for it. One with effects is not asked."""
     if node.definition.stateful:
@@ -54,7 +60,7 @@ def _own_complaint(node: Node, kernel: Kernel, inputs: tuple[Any, ...], options:
         kernel(*inputs, **options)
     except KernelError as error:
         return error
-    except (ValueError, TypeError, IndexError, ArithmeticError):  # NumPy's own words
+    except (ValueError, TypeError, LookupError, ArithmeticError):  # NumPy's own words, or no kernel
         return None
     return None
 

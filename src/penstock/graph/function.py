@@ -6,7 +6,7 @@ Names, collections and seeds are those of the outer graph, so that a body looks 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -56,7 +56,7 @@ class FuncGraph(Graph):
         self._container, self._functions = outer._container, outer._functions
         self._noted = outer._noted
         self._operations_before = 0  # that TensorFlow's graph has beside those of this function, if they stand in place there
-        self._captured_before: Container[Tensor] = ()  # by a function that shares its captures with this one in TensorFlow
+        self._captured_before: Collection[Tensor] = ()  # by a function that shares its captures with this one in TensorFlow
         self._gradient_overrides, self._kernel_labels = outer._gradient_overrides, outer._kernel_labels
         self._state.devices = [device for device in outer._state.devices]
 
@@ -187,11 +187,11 @@ class FuncGraph(Graph):
 
 
 def trace(name: str, function: Callable[..., Any], arguments: Sequence[tuple[DType, TensorShape, str]] = (), operations_before: int = 0,
-          captured_before: Container[Tensor] = ()) -> tuple[FuncGraph, Any]:
+          captured_before: Collection[Tensor] = ()) -> tuple[FuncGraph, Any]:
     """Calls ``function`` with new inputs inside a new FuncGraph; returns the graph and what the function returned.
 
-    If the operations stand in place in TensorFlow, ``operations_before`` is the number of those that its graph has before the arguments, and
-    ``captured_before`` what an earlier part of the same loop has captured.
+    If the operations stand in place in TensorFlow, ``operations_before`` is the number of those that its graph has before the arguments.
+    ``captured_before`` is what an earlier part of the same loop has captured.
     """
     outer = default_graph()
     graph = FuncGraph(name, outer)

@@ -553,6 +553,8 @@ def reset_default_graph() -> None:
     """``tf.reset_default_graph()``: starts over with an empty global graph."""
     global _global_graph
     if _global_graph is not None and _global_graph.imperative:
+        for name in _global_graph.collections:  # the global step
+            _global_graph.clear_collection(name)
         return
     if _graphs.items:
         raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, exit the nesting "

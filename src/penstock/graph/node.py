@@ -10,7 +10,9 @@ from tensorboard.compat.proto.node_def_pb2 import NodeDef
 
 from penstock.graph import attrs as attr_module
 from penstock.graph import source
+from penstock.graph.conversion_status import not_allowed
 from penstock.graph.device import canonical_name
+from penstock.graph.reference import Reference
 from penstock.graph.shape import TensorShape, as_shape
 from penstock.graph.stacks import default_session
 
@@ -287,6 +289,10 @@ class Tensor:
         """Runs what it takes to compute this tensor, in ``session`` or the default session."""
         return _session_for(self, session).run(self, feed_dict)
 
+    def experimental_ref(self) -> Reference:
+        """A hashable reference to this tensor, which ``deref()`` gives back."""
+        return Reference(self)
+
     def _as_node_def_input(self) -> str:
         return self._input_name
 
@@ -297,11 +303,14 @@ class Tensor:
         return self
 
     def __iter__(self) -> Iterator[Any]:
-        raise TypeError("Tensor objects are only iterable when eager execution is enabled. To iterate over this tensor use tf.map_fn.")
+        raise not_allowed("iterating over `tf.Tensor`")
+
+    def __len__(self) -> int:
+        raise TypeError(f"len is not well defined for symbolic Tensors. ({self.name}) Please call `x.shape` rather than `len(x)` for "
+                        "shape information.")
 
     def __bool__(self) -> bool:
-        raise TypeError("Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not None:` instead of `if t:` to test if a "
-                        "tensor is defined, and use TensorFlow ops such as tf.cond to execute subgraphs conditioned on the value of a tensor.")
+        raise not_allowed("using a `tf.Tensor` as a Python `bool`")
 
     __nonzero__ = __bool__
 

@@ -42,6 +42,7 @@ class Properties:
     expands: Callable[[dict[str, Any]], Any] | None = None  # by its attributes: the function whose operations run in its place, or None
     implied: tuple[str, ...] = ()  # attributes that follow from the type of a node: GraphDefs do not have them
     repeats: bool = False  # runs its function ``body`` as long as its function ``cond`` says so
+    sees_unused: bool = False  # its gradient function gets None, not zeros, for outputs whose gradients are not needed
     list_role: str = ""  # of an op on lists of tensors: empty, push, pop
     array_role: str = ""  # of an op on arrays of tensors: create, gradient, write, scatter, read, gather, size
 

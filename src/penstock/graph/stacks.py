@@ -52,3 +52,5 @@ def default_session() -> Any:
 
 
 gradient_calls = DefaultStack()  # the name scopes of the calls of ``tf.gradients`` under way, the outermost first
+needed_inputs = DefaultStack()  # of the operation that is being differentiated: whether the gradient of each input is needed
+

@@ -43,6 +43,12 @@ class TensorSpec(BatchableTypeSpec):
         """Whether type and shape of a tensor, or of another spec, fit."""
         return self.dtype.is_compatible_with(spec_or_tensor.dtype) and self.shape.is_compatible_with(spec_or_tensor.shape)
 
+    def most_specific_compatible_type(self, other: Any) -> TensorSpec:
+        """The narrowest spec that both this one and ``other`` fit; ValueError if there is none."""
+        if type(other) is not type(self) or self.dtype != other.dtype:
+            raise ValueError(f"Types are not compatible: {self!r} vs {other!r}")
+        return TensorSpec(self.shape.most_specific_compatible_shape(other.shape), self.dtype, self.name if self.name == other.name else None)
+
     def _key(self) -> tuple[Any, ...]:
         extents = None if self._shape.ndims is None else tuple(self._shape.as_list())
         return type(self), extents, self._dtype, self._name

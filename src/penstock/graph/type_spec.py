@@ -24,6 +24,19 @@ class TypeSpec:
         other = spec_or_value if isinstance(spec_or_value, TypeSpec) else self._of_value(spec_or_value)
         return type(other) is type(self) and all(_fits(mine, theirs) for mine, theirs in zip(self._serialize(), other._serialize()))
 
+    def most_specific_compatible_type(self, other: Any) -> TypeSpec:
+        """The narrowest specification that both this one and ``other`` fit; ValueError if there is none."""
+        if type(other) is not type(self):
+            raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
+        return type(self)(*[self._merge(mine, theirs, other) for mine, theirs in zip(self._serialize(), other._serialize())])
+
+    def _merge(self, mine: Any, theirs: Any, other: TypeSpec) -> Any:
+        if isinstance(mine, TensorShape):
+            return mine.most_specific_compatible_shape(theirs)
+        if mine != theirs:
+            raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
+        return mine
+
     def _of_value(self, value: Any) -> TypeSpec | None:
         return None
 

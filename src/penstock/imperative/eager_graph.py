@@ -303,11 +303,17 @@ class EagerGraph(Graph):
                 try:
                     shapes = definition.infer_shapes(name, inputs, attributes, len(dtypes))
                 except ValueError as error:
-                    raise errors.InvalidArgumentError(None, None, str(error)) from None
+                    raise self._does_not_fit(definition, name, inputs, attributes, error) from None
             if last or all(shape.is_fully_defined() for shape in shapes) or not self.thread.recording.operations:
                 break
             self.flush()  # a shape may depend on values that are computed now
         return list(zip(dtypes, shapes)), frozenset(asked)  # type: ignore[arg-type]
+
+    def _does_not_fit(self, definition: Any, name: str, inputs: tuple[Tensor, ...], attributes: dict[str, Any],
+                      error: ValueError) -> errors.InvalidArgumentError:
+        """The error of inputs that the shape function refuses: in the words of the kernel, if it has some."""
+        op = EagerOperation.of(Call(self, definition, name, attributes, [], ()), tuple([tensor._edge for tensor in inputs]))  # type: ignore[attr-defined]
+        return errors.InvalidArgumentError(None, None, f"{self.runner.kernel_words(op) or error} [Op:{definition.type}]")
 
     def flush(self) -> None:
         """Computes everything that this thread has recorded."""

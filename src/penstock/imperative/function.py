@@ -19,6 +19,7 @@ from penstock.autograph.conversion import converted_form
 from penstock.autograph.features import ConversionOptions
 from penstock.gradients import gradients
 from penstock.graph import dtypes, nest
+from penstock.graph.conversion_status import building
 from penstock.graph.convert import to_tensor
 from penstock.graph.effects import after_effects, wait_for_effects
 from penstock.graph.function import FuncGraph
@@ -69,9 +70,8 @@ class Function:
     @functools.cached_property
     def _python_function(self) -> Callable[..., Any]:
         """The function that is traced: with ``autograph``, one whose control flow follows tensors."""
-        if not self._autograph:
-            return self._function
-        return converted_form(self._function, ConversionOptions(True, True, optional_features=self._features))
+        options = ConversionOptions(True, True, optional_features=self._features)
+        return building(converted_form(self._function, options) if self._autograph else self._function, converting=self._autograph)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         graph = default_graph()

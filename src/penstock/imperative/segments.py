@@ -24,6 +24,7 @@ from penstock.execute.environment import Environment
 from penstock.execute.failures import describe
 from penstock.execute.kernels import kernel_of
 from penstock.execute.pipeline import Pipeline, PlannedStep
+from penstock.execute.recheck import kernel_words
 from penstock.execute.step import Step
 from penstock.graph import dtypes
 from penstock.graph.effects import Order
@@ -89,6 +90,11 @@ class Runner:
             return False
         op.finish([np.asarray(value, op.expected[0][0].np)])
         return True
+
+    def kernel_words(self, op: EagerOperation) -> str | None:
+        """What the kernel of an operation says about inputs that do not fit: TensorFlow's words of imperative style."""
+        node = _node(op)
+        return kernel_words(node, kernel_of(node, self.environment), [producer.value(index) for producer, index in op.edges])
 
     def _run_one(self, op: EagerOperation, values: list[Any]) -> None:
         node = _node(op)

@@ -142,7 +142,7 @@ class EagerTensor(Tensor):
         return (self[index] for index in range(self._shape.extents[0]))  # type: ignore[arg-type]
 
     def __format__(self, format_spec: str) -> str:
-        return format(self.numpy(), format_spec) if not self._shape.extents else str(self).__format__(format_spec)
+        return format(self.numpy(), format_spec)
 
     def __reduce__(self) -> Any:
         return _from_array, (np.array(self._value()), self._dtype)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.keras.backend import crossentropy
@@ -122,6 +123,7 @@ def binary_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False, lab
 def _smooth(y_true: Any, label_smoothing: Any, classes: Callable[[], Any]) -> Any:
     """Targets that move towards equal probabilities."""
     if not isinstance(label_smoothing, Tensor):
+        default_graph().imply(1)  # TensorFlow makes a constant of it
         return y_true * (1.0 - label_smoothing) + label_smoothing / classes() if label_smoothing else y_true
     return smart_cond(label_smoothing, lambda: y_true * (1.0 - label_smoothing) + label_smoothing / classes(), lambda: y_true)
 

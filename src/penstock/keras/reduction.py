@@ -3,15 +3,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.graph import dtypes
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.scopes import name_scope
+from penstock.layers.weighting import broadcast_weights
 from penstock.ops.array.cast import cast
+from penstock.ops.array.fill import ones_like
 from penstock.ops.array.shape_ops import expand_dims, shape, size, squeeze
 from penstock.ops.array.shape_ops import rank as rank_of
 from penstock.ops.flow.control_flow import cond
 from penstock.ops.math.compare import equal
 from penstock.ops.math.elementwise import div_no_nan
 from penstock.ops.math.reduce import reduce_sum
+
+_BROADCAST = 67  # operations in TensorFlow that check the shape of weights in the step, which our kernels do, and that give them the shape of losses
 
 
 class Reduction:
@@ -36,7 +42,12 @@ def reduce_weighted_loss(losses: Any, reduction: str = Reduction.SUM_OVER_BATCH_
     if reduction == Reduction.NONE:
         return losses
     total = reduce_sum(losses)
-    return total if reduction == Reduction.SUM else div_no_nan(total, cast(size(losses), losses.dtype), name="value")
+    if reduction == Reduction.SUM:
+        return total
+    count = cast(size(losses), losses.dtype)
+    if not default_graph().imperative:
+        total = reduce_sum(total)  # summed twice, as in TensorFlow: the seeds of random ops to come count it
+    return div_no_nan(total, count, name="value")
 
 
 def compute_weighted_loss(losses: Any, sample_weight: Any = None, reduction: str = Reduction.SUM_OVER_BATCH_SIZE, name: str | None = None) -> Any:
@@ -44,15 +55,21 @@ def compute_weighted_loss(losses: Any, sample_weight: Any = None, reduction: str
     Reduction.validate(reduction)
     with name_scope(name or "weighted_loss"):
         losses = to_tensor(losses)
-        if sample_weight is not None:
-            losses = weighted(losses, sample_weight)
-        return reduce_weighted_loss(losses, Reduction.SUM_OVER_BATCH_SIZE if reduction == Reduction.AUTO else reduction)
+        scaled = weighted(losses, 1.0 if sample_weight is None else sample_weight)
+        return cast(reduce_weighted_loss(scaled, Reduction.SUM_OVER_BATCH_SIZE if reduction == Reduction.AUTO else reduction), losses.dtype)
 
 
 def weighted(values: Any, sample_weight: Any) -> Any:
-    """``values`` times weights, which may lack the last axis or have one of extent 1 more."""
-    sample_weight = cast(to_tensor(sample_weight), values.dtype)
-    return values * with_rank_of(sample_weight, values)
+    """``values`` times weights, which may lack the last axis or have one of extent 1 more, in float32."""
+    graph, values = default_graph(), cast(values, dtypes.float32)
+    if graph.imperative and isinstance(sample_weight, float):
+        return values if sample_weight == 1.0 else values * sample_weight
+    weights = with_rank_of(cast(sample_weight, dtypes.float32), values)
+    if weights.shape.ndims == 0:
+        return values * broadcast_weights(weights, values)
+    with graph.counting_as(_BROADCAST):
+        whole = weights * ones_like(values)
+    return values * whole
 
 
 def with_rank_of(weights: Any, values: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from penstock.autograph.conversion import converted_form
+from penstock.errors import OperatorNotAllowedInGraphError
 from penstock.graph import dtypes, nest
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import DType
@@ -135,8 +136,7 @@ class Layer(Tracking, Weights, Effects, Connected, Masking, Module):
             assert_input_compatibility(self.input_spec, inputs, self.name)
             with self._call_scope():
                 self._maybe_build(inputs)
-                call = self.call if default_graph().imperative else converted_form(self.call)
-                outputs = call(inputs, *args, **kwargs, **injected)
+                outputs = self._run_call(inputs, *args, **kwargs, **injected)
                 if outputs is None:
                     raise ValueError("A layer's `call` method should return a Tensor or a list of Tensors, not None "
                                      f"(layer: {self.name}).")
@@ -145,6 +145,16 @@ class Layer(Tracking, Weights, Effects, Connected, Masking, Module):
                 self._handle_activity_regularization(inputs, outputs)
                 self._set_output_masks(inputs, outputs, masks)
         return outputs
+
+    def _run_call(self, *args: Any, **kwargs: Any) -> Any:
+        """What ``call`` gives; in a graph AutoGraph converts it."""
+        if default_graph().imperative:
+            return self.call(*args, **kwargs)
+        try:
+            return converted_form(self.call)(*args, **kwargs)
+        except OperatorNotAllowedInGraphError as error:
+            raise TypeError("You are attempting to use Python control flow in a layer that was not declared to be dynamic. Pass `dynamic=True` to "
+                            f"the class constructor.\nEncountered error:\n\"\"\"\n{error}\n\"\"\"") from error
 
     def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """Calls the layer."""

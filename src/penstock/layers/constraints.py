@@ -124,4 +124,4 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
     return deserialize_object(config, _OBJECTS, custom_objects, "constraint")
 
 
-get = getter_of(deserialize, {}, "constraint")
+get = getter_of(deserialize, None, "constraint")

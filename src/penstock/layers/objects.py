@@ -81,10 +81,11 @@ def _from_config(config: dict[str, Any], module_objects: Mapping[str, Any], cust
         return cls.from_config(config["config"])
 
 
-def getter_of(deserialize: Callable[[Any], Any], makers: Mapping[str, Any], what: str) -> Callable[[Any], Any]:
-    """A function ``get(identifier)``: the object that a name, a config, an object or None means. ``makers`` are functions that make an object."""
+def getter_of(deserialize: Callable[[Any], Any], makers: Mapping[str, Any] | None, what: str) -> Callable[[Any], Any]:
+    """A function ``get(identifier)``: the object that a name, a config, an object or None means. ``makers`` are functions that make an object;
+    None: all names mean such functions, or classes."""
     def get(identifier: Any) -> Any:
-        if isinstance(identifier, str) and identifier in makers:
+        if isinstance(identifier, str) and (makers is None or identifier in makers):
             return deserialize({"class_name": identifier, "config": {}})
         if identifier is None or isinstance(identifier, (str, dict)):
             return deserialize(identifier)

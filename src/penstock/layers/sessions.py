@@ -5,7 +5,7 @@ optimizers of Keras made, and each session remembers how far into that list it h
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -118,5 +118,13 @@ def assign_values(pairs: Sequence[tuple[Any, Any]]) -> None:
             flush(default_graph())
         return
     session = initialized_session() if pairs else None
+    count_assignments(variable for variable, _ in pairs)
     for variable, value in pairs:
         variable.load(value, session)
+
+
+def count_assignments(variables: Iterable[Any]) -> None:
+    """For the seeds of random ops to come: a variable that is first assigned to from outside has a placeholder, an assignment and a read there."""
+    for variable in variables:
+        if variable.graph.first_time(("assigned to", variable)):
+            variable.graph.imply(3)

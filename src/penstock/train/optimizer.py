@@ -192,7 +192,10 @@ class Optimizer:
         if global_step is None:
             return self._finish(updates, scope)
         with control_dependencies([self._finish(updates, "update")]), colocate_with(global_step.op):
-            counted = assign_add(global_step, to_tensor(1, global_step.dtype.base_dtype, "value"), name=scope)
+            one = to_tensor(1, global_step.dtype.base_dtype, "value")
+            if isinstance(global_step, ResourceVariable):
+                return global_step.assign_add(one, name=scope, read_value=False)  # type: ignore[no-any-return]
+            counted = assign_add(global_step, one, name=scope)
         return counted.op if isinstance(counted, Tensor) or hasattr(counted, "op") else counted
 
     def _update(self, grad: Any, variable: Any) -> Any:

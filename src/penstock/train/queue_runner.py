@@ -28,6 +28,9 @@ class QueueRunner:
 
     def __init__(self, queue: Any = None, enqueue_ops: Any = None, close_op: Operation | None = None, cancel_op: Operation | None = None,
                  queue_closed_exception_types: Any = None, queue_runner_def: Any = None, import_scope: str | None = None) -> None:
+        if default_graph().imperative:
+            raise RuntimeError("QueueRunners are not supported when eager execution is enabled. "
+                               "Instead, please use tf.data to get data into your model.")
         self._lock = threading.Lock()
         self._running: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # threads per session
         self._exceptions_raised: list[Exception] = []
@@ -191,6 +194,8 @@ def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS)
 def start_queue_runners(sess: Any = None, coord: Coordinator | None = None, daemon: bool = True, start: bool = True,
                         collection: str = GraphKeys.QUEUE_RUNNERS) -> list[threading.Thread]:
     """``tf.train.start_queue_runners``: starts the threads of all queue runners of the graph; returns them."""
+    if default_graph().imperative:
+        raise RuntimeError("Queues are not compatible with eager execution.")
     if sess is None:
         sess = default_session()
         if sess is None:

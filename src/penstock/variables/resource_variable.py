@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from penstock.graph import dtypes
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import DType
 from penstock.graph.function import init_scope
@@ -197,6 +198,14 @@ class ResourceVariable(Variable):
         if default_graph().imperative and self._handle.graph.imperative:
             return self._read().numpy()  # type: ignore[attr-defined]
         raise NotImplementedError("numpy() is only available when eager execution is enabled.")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.asarray(self.numpy(), dtype) if self._handle.graph.imperative else super().__array__(dtype, copy)
+
+    def __int__(self) -> int:
+        if self.dtype.base_dtype not in (dtypes.int32, dtypes.int64):
+            raise TypeError("Non-integer variable can't be converted to integer.")
+        return int(self.numpy())
 
     def __repr__(self) -> str:
         if not default_graph().imperative or not self._handle.graph.imperative:

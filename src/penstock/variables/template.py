@@ -153,4 +153,6 @@ def make_template(name_: str, func_: Callable[..., Any], create_scope_now_: bool
     ...     print([v.name for v in tf.global_variables()])
     ['scale/k:0']
     """
+    if unique_name_ is not None and default_graph().imperative:
+        raise ValueError("unique_name_ cannot be used when eager exeuction is enabled.")
     return Template(name_, functools.partial(func_, **kwargs) if kwargs else func_, create_scope_now_, unique_name_, custom_getter_)

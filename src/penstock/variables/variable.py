@@ -20,6 +20,7 @@ from penstock.graph.function import init_scope, lifted, outermost
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation, Tensor
+from penstock.graph.reference import Reference
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, as_shape, unknown_shape
 from penstock.graph.stacks import default_session
@@ -140,6 +141,10 @@ class Variable(metaclass=_VariableType):
     def read_value(self) -> Tensor:
         """A tensor with the value at the time that this new op runs, after the control dependencies around it."""
         raise NotImplementedError
+
+    def experimental_ref(self) -> Reference:
+        """A hashable reference to this variable, which ``deref()`` gives back."""
+        return Reference(self)
 
     def is_initialized(self, name: str | None = None) -> Tensor:
         """A bool tensor: true once it has a value."""

@@ -325,3 +325,71 @@ def cases(tf, np):
                         lambda: tfe.implicit_gradients(lambda a: a * 1.0)(3.0),
                         lambda: tfe.gradients_function(lambda a: a, params=["b"])(1.0))
     yield "errors_of_style", told(style_errors)
+
+    def words_of(*attempts):
+        """The class of the error of each function, and its words up to the name of the op."""
+        words = []
+        for attempt in attempts:
+            try:
+                result = attempt()
+                words.append("none" if not hasattr(result, "numpy") else repr(result.numpy().tolist()))
+            except Exception as error:
+                words.append("%s: %s" % (type(error).__name__, str(error).split("\n")[0].split(" [Op:")[0]))
+        return words
+
+    def kernel_words():
+        x = tf.ones([2, 3])
+        return words_of(lambda: tf.matmul(x, x), lambda: tf.matmul(tf.ones([3]), x), lambda: tf.matmul(tf.ones([5, 2, 3]), tf.ones([5, 2, 3])),
+                        lambda: x + tf.ones([2, 4]), lambda: tf.concat([x, tf.ones([3, 4])], 0), lambda: tf.split(tf.ones([5, 2]), 2),
+                        lambda: tf.stack([tf.ones([2]), tf.ones([3])]), lambda: tf.transpose(x, [0, 1, 2]), lambda: x[7], lambda: x[1, 2, 3])
+    yield "kernel_words", told(kernel_words)
+
+    def control_flow_words():
+        def helper(x):
+            return 1 if x > 0 else 2
+
+        def in_graph(use):
+            with tf.Graph().as_default():
+                return use(tf.constant([1.0, 2.0]))
+
+        return words_of(lambda: tf.function(lambda x: helper(x[0]), autograph=False)(tf.ones([2])),
+                        lambda: tf.function(lambda x: list(x), autograph=False)(tf.ones([2])),
+                        lambda: in_graph(lambda x: bool(x[0] > 0)), lambda: in_graph(list), lambda: in_graph(len))
+    yield "control_flow_words", told(control_flow_words)
+
+    def without_graphs():
+        return words_of(lambda: tf.py_func(lambda x: np.float64(3), [tf.constant(1.0)], tf.float32), lambda: tf.py_func(lambda: 3, [], tf.int64),
+                        lambda: tf.py_func(lambda x: x, [tf.constant(1.0)], [tf.float32]), lambda: tf.train.start_queue_runners(),
+                        lambda: tf.train.QueueRunner(), lambda: tf.make_template("t", lambda: 1, unique_name_="a"))
+    yield "without_graphs", told(without_graphs)
+
+    def keys_and_specs():
+        v, x = tf.Variable(1.0, use_resource=True), tf.TensorSpec([2, None], tf.float32, "a")
+        return [v.experimental_ref() == v.experimental_ref(), v.experimental_ref().deref() is v,
+                repr(x.most_specific_compatible_type(tf.TensorSpec([3, None], tf.float32, "a"))),
+                repr(x.most_specific_compatible_type(tf.TensorSpec([2], tf.float32, "b"))), "{:.2f} {}".format(tf.constant(2.0), tf.constant([1.0])),
+                words_of(lambda: x.most_specific_compatible_type(tf.TensorSpec([2, None], tf.int32)), lambda: int(v),
+                         lambda: tf.keras.constraints.get("zz"))]
+    yield "keys_and_specs", told(keys_and_specs)
+
+    def loop_seeds():
+        def over_range(n):
+            total = tf.zeros([2])
+            for i in tf.range(n):
+                total += tf.cast(i, tf.float32) * tf.random_normal([2])
+            return total
+
+        def until(n):
+            i, total = tf.constant(0), tf.zeros([2])
+            while i < n:
+                total += tf.random_normal([2])
+                i += 1
+            return total
+
+        def called(n):
+            return tf.while_loop(lambda i, s: i < n, lambda i, s: (i + 1, s + tf.random_normal([2])), [tf.constant(0), tf.zeros([2])])[1]
+
+        tf.compat.v1.set_random_seed(5)
+        functions = [tf.function(each) for each in (over_range, until, called)]
+        return [function(tf.constant(3)) for function in functions]
+    yield "loop_seeds", told(loop_seeds)

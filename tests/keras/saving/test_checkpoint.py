@@ -63,7 +63,7 @@ def test_what_does_not_match_is_said(tmp_path):
             status.assert_consumed()
         with pytest.raises(AssertionError, match="not assigned a value"):
             tf.train.Checkpoint(c=tf.Variable(0.0)).restore(path).assert_existing_objects_matched()
-        with pytest.raises(ValueError, match="expecting an object"):
+        with pytest.raises(ValueError, match="expecting a trackable object"):
             tf.train.Checkpoint(a=3)
 
 

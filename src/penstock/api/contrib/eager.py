@@ -25,6 +25,6 @@ TABLE: dict[str, str] = {
     "penstock.keras.saving.trackable": "Checkpointable",
     "penstock.graph.tensor_spec": "TensorSpec",
     "penstock.variables.resource_variable": "Variable=ResourceVariable",
-    "penstock.variables.template": "make_template",
+    "penstock.contrib.eager.template": "make_template",
 }
 publish(__name__, TABLE)

@@ -1,6 +1,7 @@
 """``tfe.Network`` and ``tfe.Sequential``: layers made of layers, as they were before ``tf.keras.Model``."""
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -119,12 +120,14 @@ class Sequential(Network):
         """Another layer, or function of one argument."""
         if not callable(layer_func):
             raise TypeError(f"Sequential.add() takes only tf.layers.Layer objects or callables; not '{layer_func}' of type '{type(layer_func)}'.")
-        self._layers_funcs.append(self.track_layer(layer_func) if isinstance(layer_func, AnyLayer) else layer_func)
+        is_layer = isinstance(layer_func, AnyLayer)
+        takes_training = "training" in inspect.signature(layer_func.call if is_layer else layer_func).parameters
+        self._layers_funcs.append((takes_training, self.track_layer(layer_func) if is_layer else layer_func))
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
-        """The output of the last."""
-        for each in self._layers_funcs:
-            inputs = each(inputs)
+    def call(self, inputs: Any, training: Any = None) -> Any:  # type: ignore[override]
+        """The output of the last; ``training`` is told to those that take it."""
+        for takes_training, each in self._layers_funcs:
+            inputs = each(inputs, training) if takes_training and training is not None else each(inputs)
         return inputs
 
 

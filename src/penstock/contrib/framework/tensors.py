@@ -190,6 +190,7 @@ def py_func(func: Callable[..., Any], args: Any = (), kwargs: Any = None, output
         return nest.flatten(result)
 
     tensors = flat_py_func(call, nest.flatten(given), nest.flatten(types), stateful=stateful, name=name)
+    tensors = tensors if isinstance(tensors, list) else [tensors]
     if shapes is not None:
         for tensor, static in zip(tensors, nest.flatten(nest.map_structure_up_to(types, as_shape, shapes))):
             tensor.set_shape(static)

@@ -56,18 +56,21 @@ class DenseFeatures(_Features):
                 raise ValueError("Items of feature_columns must be a DenseColumn. You can wrap a categorical column with an embedding_column or "
                                  f"indicator_column. Given: {column}")
 
-    def call(self, features: Any) -> Any:
-        """The numbers of a batch."""
+    def call(self, features: Any, cols_to_output_tensors: dict[Any, Any] | None = None) -> Any:
+        """The numbers of a batch; ``cols_to_output_tensors`` is filled with those of each column."""
         _check_features(features)
-        cache, outputs = FeatureCache(features), []
-        for column in self._feature_columns:
-            with name_scope(column.name):
-                if isinstance(column, EmbeddingBase):
-                    numbers = self._numbers(column, cache)
-                    outputs.append(reshape(numbers, [shape(numbers)[0], column.dimension]))
-                else:
-                    outputs.append(flat_numbers(column, cache))
+        cache = FeatureCache(features)
+        outputs = [self._column_numbers(column, cache) for column in self._feature_columns]
+        if cols_to_output_tensors is not None:
+            cols_to_output_tensors.update(zip(self._feature_columns, outputs))
         return concat(outputs, -1)
+
+    def _column_numbers(self, column: Any, cache: FeatureCache) -> Any:
+        with name_scope(column.name):
+            if not isinstance(column, EmbeddingBase):
+                return flat_numbers(column, cache)
+            numbers = self._numbers(column, cache)
+            return reshape(numbers, [shape(numbers)[0], column.dimension])
 
     def compute_output_shape(self, input_shape: Any) -> tuple[Any, int]:
         """[batch, numbers]."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.layers.sessions import initialized_session
 from penstock.ops.flow.misc import group
@@ -19,6 +20,7 @@ class ArrayStep:
         self._fetches: list[Any] = [fetch if isinstance(fetch, Tensor) else to_tensor(fetch) for fetch in fetches]
         operations = [update if isinstance(update, Operation) else update.op for update in updates]
         self._targets = [group(*operations)] if operations else []
+        default_graph().imply(0 if operations else 1)  # TensorFlow makes a group of nothing, too
         self.extra: list[Any] = []  # further fetches, such as summaries, whose values `extra_values` holds after a call
         self.extra_values: list[Any] = []
         self._session: Any = None

@@ -33,7 +33,7 @@ class TensorBoard(Callback):
         self.write_graph, self.write_images, self.write_grads = write_graph, write_images, write_grads
         self.embeddings_freq, self.embeddings_layer_names, self.embeddings_metadata = embeddings_freq, embeddings_layer_names, embeddings_metadata
         self.update_freq = 1 if update_freq == "batch" else update_freq
-        self._samples_seen = self._samples_seen_at_last_write = 0
+        self._samples_seen = self._samples_seen_at_last_write = self._batches_seen = 0
         self.writer: Any = None
         self._merged: Any = None
 
@@ -88,8 +88,9 @@ class TensorBoard(Callback):
         logs = logs or {}
         self._samples_seen += logs.get("size", 1)
         if self.update_freq != "epoch" and self._samples_seen - self._samples_seen_at_last_write >= self.update_freq:
-            self._write({f"batch_{name}": value for name, value in logs.items() if name not in _NOT_METRICS}, self._samples_seen)
+            self._write({f"batch_{name}": value for name, value in logs.items() if name not in _NOT_METRICS}, self._batches_seen)
             self._samples_seen_at_last_write = self._samples_seen
+        self._batches_seen += 1
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Writes the metrics of an epoch."""

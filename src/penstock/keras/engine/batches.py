@@ -285,8 +285,7 @@ class GeneratorSource(Source):
                 self.ran_out = self._began  # one that gives nothing at all is an error
                 return
             self._began = True
-            arrays = self._prepare(value)
-            yield Batch(arrays, len(arrays[0]) if len(arrays) and hasattr(arrays[0], "__len__") else 1, 1)
+            yield Batch(self._prepare(value), _samples_in(value), 1)
 
     def end_epoch(self) -> None:
         """Tells a Sequence that an epoch is over, where no other thread does."""
@@ -297,6 +296,12 @@ class GeneratorSource(Source):
         """Ends the workers."""
         if self._enqueuer is not None:
             self._enqueuer.stop()
+
+
+def _samples_in(element: Any) -> int:
+    """The number of samples in what a generator gave."""
+    first = nest.flatten(element)[0]
+    return len(first) if hasattr(first, "__len__") else 1
 
 
 def _endless(sequence: Any) -> Iterator[Any]:

@@ -1,12 +1,14 @@
 """What ``compile`` makes of a model: losses and metrics in the graph, and the steps that compute them.
 
-Losses depend on whether weights of samples are fed. So they are made when a step is first asked for, once with and once without weights.
+Losses depend on whether weights of samples are fed. Those without are made by ``compile``, as in TensorFlow; those with weights when a step with
+weights is first asked for.
 """
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.keras.backend.steps import ArrayStep
@@ -14,8 +16,8 @@ from penstock.keras.engine import multi_worker
 from penstock.keras.engine.endpoints import Endpoint, loss_functions, metric_object, metrics_per_output, per_output
 from penstock.keras.engine.replicated import ends_of
 from penstock.keras.metrics.base import Metric
-from penstock.layers.branching import phase_state
-from penstock.layers.sessions import initialized_session
+from penstock.layers.branching import learning_phase, phase_state
+from penstock.layers.sessions import count_assignments, initialized_session
 from penstock.ops.array.fill import zeros
 from penstock.ops.flow.misc import group
 from penstock.ops.math.add_n import add_n
@@ -42,16 +44,22 @@ class Compiled:
         self._plain = self._make_metrics(metrics, weighted=False)
         self._weighted = self._make_metrics(weighted_metrics, weighted=True)
         self._order_metrics()
+        if not self.trained_endpoints and not model.losses:
+            raise ValueError("The model cannot be compiled because it has no loss to optimize.")
+        self._built_for: Weighted | None = None  # whether the loss and the weighted metrics, as they are now, take weights
+        self._total_loss: Any = None
+        self._steps: dict[Any, ArrayStep] = {}
+        self._reset_op: tuple[Any, Any] | None = None
+        self.trained = list({id(weight): weight for weight in model.trainable_weights}.values())
+        self._build()
+
+    def _build(self) -> None:
+        """Makes what steps without weights of samples report, here and now: the seeds of random ops to come count it."""
         with name_scope("metrics"):
             for endpoint, made in zip(self.endpoints, self._plain):
                 for metric in made:
                     self._call_metric(metric, endpoint, None)
-        if not self.trained_endpoints and not model.losses:
-            raise ValueError("The model cannot be compiled because it has no loss to optimize.")
-        self._total_losses: dict[Weighted, Any] = {}
-        self._steps: dict[Any, ArrayStep] = {}
-        self._reset_op: tuple[Any, Any] | None = None
-        self.trained = list({id(weight): weight for weight in model.trainable_weights}.values())
+        self.total_loss((False,) * len(self.trained_endpoints))
 
     # --- metrics -----------------------------------------------------------------------------------------------------
 
@@ -97,7 +105,9 @@ class Compiled:
             return
         known = self._reset_op
         if known is None or known[0] != [id(variable) for variable in variables]:
-            op = group(*(variable.assign(zeros(variable.shape.as_list(), variable.dtype.base_dtype)) for variable in variables))
+            with default_graph().counting_as(0):
+                op = group(*(variable.assign(zeros(variable.shape.as_list(), variable.dtype.base_dtype)) for variable in variables))
+            count_assignments(variables)
             known = self._reset_op = [id(variable) for variable in variables], op
         initialized_session().run(known[1])
 
@@ -114,16 +124,17 @@ class Compiled:
         return [endpoint for endpoint in self.endpoints if endpoint.feedable]
 
     def total_loss(self, weighted: Weighted) -> Any:
-        """The weighted sum of all losses, those of layers included."""
-        if weighted not in self._total_losses:
+        """The weighted sum of all losses, those of layers included. As in TensorFlow, it is made anew when weights come or go."""
+        if weighted != self._built_for:
+            self._built_for = weighted
             given = dict(zip((endpoint.name for endpoint in self.trained_endpoints), weighted))
             for endpoint, metrics in zip(self.endpoints, self._weighted):
                 for metric in metrics:
                     with name_scope("metrics"):
                         self._call_metric(metric, endpoint, endpoint.sample_weight if given.get(endpoint.name) else None)
             with name_scope("loss"):
-                self._total_losses[weighted] = self._sum_of_losses(given)
-        return self._total_losses[weighted]
+                self._total_loss = self._sum_of_losses(given)
+        return self._total_loss
 
     def _sum_of_losses(self, weighted: dict[str, bool]) -> Any:
         total = None
@@ -157,6 +168,7 @@ class Compiled:
         updates: Sequence[Any] = model.state_updates
         fetches = [loss, *(metric._call_result for metric in self.reported)]
         if mode == "train":
+            learning_phase()  # TensorFlow makes its placeholder here, if nothing has asked for it: the seeds of random ops to come count it
             with name_scope("training"):
                 if multi_worker.are_several(self._strategy):
                     updates, fetches = multi_worker.in_step(self._strategy, model.optimizer, loss, self.trained, fetches)

@@ -24,8 +24,8 @@ from penstock.ops.math.add_n import add_n
 class EagerCompiled(Compiled):
     """The losses and metrics of a model, whose steps run imperatively."""
 
-    def _call_metric(self, metric: Metric, endpoint: Endpoint, weights: Any) -> None:
-        """Nothing: metrics are called with values."""
+    def _build(self) -> None:
+        """Nothing: losses and metrics are computed of values."""
 
     @property
     def reported(self) -> list[Metric]:

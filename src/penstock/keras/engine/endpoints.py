@@ -4,6 +4,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from penstock.graph.scopes import name_scope
 from penstock.keras import losses
 from penstock.keras.metrics import functions, registry
@@ -12,7 +14,7 @@ from penstock.keras.metrics.means import Mean, MeanMetricWrapper
 from penstock.keras.reduction import Reduction, compute_weighted_loss, reduce_weighted_loss, with_rank_of
 from penstock.layers import settings
 from penstock.ops.array.cast import cast
-from penstock.ops.constant import placeholder
+from penstock.ops.constant import placeholder, placeholder_with_default
 from penstock.ops.sparse.sparse_functions import sparse_placeholder
 from penstock.platform import logging
 
@@ -38,7 +40,7 @@ class Endpoint:
         """The placeholder of the weights."""
         if self._sample_weight is None:
             rank = 2 if self.sample_weight_mode == "temporal" else 1
-            self._sample_weight = placeholder(settings.floatx(), [None] * rank, name=f"{self.name}_sample_weights")
+            self._sample_weight = placeholder_with_default(np.ones([1] * rank, settings.floatx()), [None] * rank, f"{self.name}_sample_weights")
         return self._sample_weight
 
     def loss_tensor(self, weighted: bool) -> Any:

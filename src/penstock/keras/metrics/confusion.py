@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock.graph import dtypes
+from penstock.graph.graph import default_graph
 from penstock.graph.scopes import control_dependencies
 from penstock.keras.metrics.base import Metric, same_rank
 from penstock.keras.reduction import with_rank_of
@@ -87,13 +88,18 @@ def update_counts(counts: dict[str, Any], y_true: Any, y_pred: Any, thresholds: 
         y_true, y_pred = y_true[..., class_id], y_pred[..., class_id]
     positive = greater(reshape(y_pred, [1, -1]), constant(list(thresholds), dtypes.float32, shape=[len(thresholds), 1]))
     label = reshape(cast(y_true, dtypes.bool_), [1, -1])
+    wanted = [_CONDITIONS[condition] for condition in counts]
+    labels, positives = ({each: value if each else logical_not(value) for each in set(needed)}
+                         for value, needed in ((label, [pair[0] for pair in wanted]), (positive, [pair[1] for pair in wanted])))
     weights = None
+    default_graph().imply(9)  # TensorFlow tiles labels and predictions
     if sample_weight is not None:
+        default_graph().imply(2)
         weights = reshape(broadcast_weights(with_rank_of(cast(sample_weight, dtypes.float32), y_pred), y_pred), [1, -1])
 
     def number(condition: str) -> Any:
         is_label, is_positive = _CONDITIONS[condition]
-        met = cast(logical_and(label if is_label else logical_not(label), positive if is_positive else logical_not(positive)), dtypes.float32)
+        met = cast(logical_and(labels[is_label], positives[is_positive]), dtypes.float32)
         return reduce_sum(met if weights is None else met * weights, 1)
 
     return group(*(variable.assign_add(number(condition)) for condition, variable in counts.items()))

@@ -23,7 +23,7 @@ class TFOptimizer:
         self.optimizer, self.iterations = optimizer, iterations
         if iterations is None:
             with name_scope("TFOptimizer"):
-                self.iterations = Variable(0, dtype=dtypes.int64, name="iterations", trainable=False)
+                self.iterations = Variable(0, dtype=dtypes.int64, name="iterations", trainable=False, use_resource=True)
             track_variable(self.iterations)
 
     def get_updates(self, loss: Any, params: Any) -> list[Any]:

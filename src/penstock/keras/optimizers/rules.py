@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import control_dependencies
 from penstock.imperative.repeats import Repeats
@@ -227,6 +228,7 @@ class Adagrad(_OldStates):
     def _prepare_local(self, var_device: str, var_dtype: Any, apply_state: State) -> None:
         super()._prepare_local(var_device, var_dtype, apply_state)
         apply_state[var_device, var_dtype]["epsilon"] = to_tensor(self.epsilon, var_dtype)
+        default_graph().imply(2)  # TensorFlow has a negative rate and a zero, too
 
     def _resource_apply_dense(self, grad: Any, var: Any, apply_state: Any = None) -> Any:
         c = self._coefficients(var, apply_state)
@@ -291,6 +293,7 @@ class Adamax(_Rule):
         c.update(beta_1_t=beta_1, beta_2_t=beta_2, beta_1_power=power(beta_1, cast(self.iterations + 1, var_dtype)),
                  one_minus_beta_1_t=1 - beta_1, epsilon=to_tensor(self.epsilon, var_dtype))
         c["neg_scaled_lr"] = -c["lr_t"] / (1 - c["beta_1_power"])
+        default_graph().imply(1)  # TensorFlow has a zero, too
 
     def _resource_apply_dense(self, grad: Any, var: Any, apply_state: Any = None) -> Any:
         c = self._coefficients(var, apply_state)
@@ -359,6 +362,7 @@ class Nadam(_Rule):
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
         m_t = c["beta_1_t"] * m + c["one_minus_beta_1_t"] * grad
         v_t = c["beta_2_t"] * v + c["one_minus_beta_2_t"] * square(grad)
+        default_graph().imply(1)  # TensorFlow groups the updates in one step more
         return group(var.assign(var - c["lr_t"] * self._direction(c, grad, m_t, v_t)).op, m.assign(m_t).op, v.assign(v_t).op)
 
     def _resource_apply_sparse(self, grad: Any, var: Any, indices: Any, apply_state: Any = None) -> Any:

@@ -31,7 +31,7 @@ class Checkpoint:
         self._save_counter: Any = None
         for name, value in sorted(kwargs.items()):
             if object_graph.tracked(value) is None:
-                raise ValueError(f"`Checkpoint` was expecting an object that can be saved (a variable, a layer, a model, an optimizer, or a list or "
+                raise ValueError(f"`Checkpoint` was expecting a trackable object (a variable, a layer, a model, an optimizer, or a list or "
                                  f"dictionary of these), got {value!r} for '{name}'.")
             setattr(self, name, value)
 

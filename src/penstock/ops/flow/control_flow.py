@@ -317,7 +317,7 @@ class _Loop:
         graph, count = default_graph(), len(arguments)
         in_place = graph.has_branches_in_place
         test, _ = trace("while_cond", self._trace_cond, arguments, graph.next_op_seed() + count if in_place else 0)
-        step, _ = trace("while_body", self._trace_body, arguments, *((test.next_op_seed() + 1 + count, test.captures) if in_place else ()))
+        step, _ = trace("while_body", self._trace_body, arguments, test.next_op_seed() + 1 + count if in_place else 0, test.captures)
         waiting_for = control_inputs_of([test, step])
         # In a function: constants and Identities of a counter and of the most turns that there may be, unless they are given; Identities of captures.
         graph.imply(sum(part._counted_operations() for part in (test, step)) + 3 * count if in_place
@@ -358,7 +358,8 @@ class _Loop:
         assert isinstance(graph, FuncGraph)
         counter, variables = self._variables(tensors)
         if not graph.has_branches_in_place:
-            graph.imply(2 if counter is None else -1)  # TensorFlow's arguments are also the counter, which it adds to later, and its limit
+            # TensorFlow's arguments are also the counter, which it adds to later, and its limit, and what the condition captures
+            graph.imply((2 if counter is None else -2) + len(graph._captured_before))
         following = None if counter is None else counter + 1
         result = self._body(*variables)
         self._gave_tuple = type(result) is tuple

@@ -74,7 +74,7 @@ _LOOP = {"T": TYPES, "cond": FUNC, "body": FUNC, "output_shapes": SHAPES, "paral
 
 
 class _Branching:
-    passes_references = True
+    passes_references = sees_unused = True
     captures = "Tin"
     host_memory = ("cond",)
 
@@ -97,7 +97,7 @@ class _Branching:
 
 
 class _Looping:
-    passes_references = repeats = True
+    passes_references = repeats = sees_unused = True
     captures = "T"
 
     def shape(output_shapes, cond, body, T):

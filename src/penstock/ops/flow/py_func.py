@@ -15,14 +15,13 @@ import numpy as np
 
 from penstock import errors
 from penstock.errors import KernelError, invalid_argument
-from penstock.graph import dtypes
+from penstock.graph import dtypes, nest
 from penstock.graph.attrs import STRING, type_list
 from penstock.graph.convert import to_tensor
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation
 from penstock.graph.opdef import op
 from penstock.graph.shape import unknown_shape
-from penstock.ops.constant import constant
 
 # Which error of a step an error of the function becomes: the first class that fits.
 _ERRORS = (((TypeError, ValueError), errors.InvalidArgumentError), (StopIteration, errors.OutOfRangeError),
@@ -143,21 +142,18 @@ def py_func(func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True
         raise ValueError(f"Expected func to be callable, got func of type {type(func)}")
     several = isinstance(Tout, (list, tuple))
     if default_graph().imperative:
-        return _call_python(func, list(inp), [dtypes.as_dtype(item) for item in (Tout if several else [Tout])], several)
+        return _call_python(func, list(inp))
     node = _node(func, list(inp), [dtypes.as_dtype(item) for item in (Tout if several else [Tout])], stateful, name)
     if not several:
         return node.outputs[0]
     return list(node.outputs) if node.outputs else node
 
 
-def _call_python(func: Callable[..., Any], inputs: list[Any], types: list[dtypes.DType], several: bool) -> Any:
-    """The function called at once: imperative style."""
-    result = func(*[to_tensor(item).numpy() for item in inputs])  # type: ignore[attr-defined]
-    if not types:
-        return None
-    items = list(result) if several and isinstance(result, (list, tuple)) else [result]
-    tensors = [constant(np.asarray(item, dtype.np), dtype) for item, dtype in zip(items, types)]
-    return tensors if several else tensors[0]
+def _call_python(func: Callable[..., Any], inputs: list[Any]) -> Any:
+    """The function called at once: imperative style. As in TensorFlow, results have the types that they have, and one that is alone stands alone."""
+    results = nest.flatten(func(*[to_tensor(item).numpy() for item in inputs]))  # type: ignore[attr-defined]
+    tensors = [None if item is None else to_tensor(item) for item in results]
+    return tensors[0] if len(tensors) == 1 else tensors
 
 
 def _node(func: Callable[..., Any], inputs: list[Any], types: list[dtypes.DType], stateful: bool, name: str | None) -> Operation:
