@@ -3,6 +3,7 @@
     python benchmarks/time_to_result.py                                      all models, all frameworks
     python benchmarks/time_to_result.py --cases mlp,lenet_64 --steps 100     some of them
     python benchmarks/time_to_result.py --busy                               with one busy process beside
+    python benchmarks/time_to_result.py --limit 240                          what can be begun within 240 seconds; the next run goes on
     python benchmarks/time_to_result.py --write FIRST_STEPS.md               writes the table to a file of this folder
 
 All run as a user would run them: Penstock in its default mode, with threads as they come. ``cold`` starts with an empty folder of compiled kernels,
@@ -12,6 +13,7 @@ among them if PENSTOCK_TF1_PYTHON names a Python that has it. The frameworks tak
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import json
 import os
@@ -20,8 +22,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import table
+from kept import Kept, OutOfTime
 from peers import PEERS, STARTERS, Peer, environment, python_of
 from processes import HERE, BenchmarkFailed
 
@@ -81,18 +85,21 @@ class Table:
         return rows
 
 
-def measure(found: Table, case: str, peers: list[Peer], steps: int, seconds: float) -> None:
-    """One round of a case: every framework once, those that keep what they compile twice."""
-    for peer in peers:
-        with tempfile.TemporaryDirectory() as cache:
+def measure(found: Table, kept: Kept, case: str, peer: Peer, number: int, args: argparse.Namespace) -> None:
+    """One round of a case and a framework: one process, or two if it keeps what it compiles."""
+    def run() -> dict[str, Any] | None:
+        with tempfile.TemporaryDirectory() as cache, Busy() if args.busy else contextlib.nullcontext():
             try:
-                cold = arrivals(peer, case, steps, seconds, cache)
-                warm = arrivals(peer, case, steps, seconds, cache) if peer.keeps_kernels else cold
+                cold, version = arrivals(peer, case, args.steps, args.seconds, cache)
+                warm, _ = arrivals(peer, case, args.steps, args.seconds, cache) if peer.keeps_kernels else (cold, version)
             except (BenchmarkFailed, OSError, subprocess.CalledProcessError) as error:
                 print(f"failed: {error}", file=sys.stderr, flush=True)
-                continue
-        found.add(case, "cold", peer, *cold)
-        found.add(case, "warm", peer, *warm)
+                return None
+        return {"cold": cold, "warm": warm, "version": version}
+
+    figures = kept.measure(f"{case} | {peer.name} | {args.steps} steps, {args.seconds:.0f} s | round {number}", run)
+    for state in ("cold", "warm") if figures else ():
+        found.add(case, state, peer, {int(mark): seconds for mark, seconds in figures[state].items()}, figures["version"])
 
 
 def main() -> int:
@@ -104,24 +111,29 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60.0, help="no step begins later in a process")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--busy", action="store_true", help="with one busy process beside")
+    parser.add_argument("--limit", type=float, default=0.0, help="no process starts after so many seconds; the next run goes on")
+    parser.add_argument("--again", action="store_true", help="forget what earlier runs have measured")
     parser.add_argument("--write", metavar="FILE")
     args = parser.parse_args()
     peers = [PEERS[name] for name in args.peers.split(",") if name != "tf1" or os.environ.get("PENSTOCK_TF1_PYTHON")]
     for peer in peers:
         python_of(peer)  # makes its environment, which is not measured
-    found, names = Table(), [peer.name for peer in peers]
+    kept = Kept("time_to_result_busy" if args.busy else "time_to_result", args.limit, args.again)
+    found, names, missing = Table(), [peer.name for peer in peers], 0
     for case in args.cases.split(","):
-        for _ in range(args.rounds):
-            if args.busy:
-                with Busy():
-                    measure(found, case, peers, args.steps, args.seconds)
-            else:
-                measure(found, case, peers, args.steps, args.seconds)
+        for number in range(args.rounds):
+            for peer in peers:
+                try:
+                    measure(found, kept, case, peer, number, args)
+                except OutOfTime:
+                    missing += 1
         for row in found.rows(names):
             if row[0] in ("model", CASES[case]):
                 print(f"{row[0]:<32}{row[1]:>6} {row[2]:<8}" + "".join(f"{cell:>14}" for cell in row[3:]), flush=True)
         if args.write:
             write(HERE / args.write, found, names, args)
+    if missing:
+        print(f"{missing} measurements are missing: run it again to go on", flush=True)
     return 0
 
 

@@ -10,18 +10,26 @@ import pytest
 from penstock.codec.language import native
 from penstock.codec.primitives import (
     cell,
+    clamp_bytes,
     copy,
     find,
     load8,
     load64,
+    load_big32,
+    load_bytes,
     load_float64,
+    load_lanes,
     load_single,
     remainder,
     store8,
     store64,
     store_float32,
     store_float64,
+    store_lanes,
+    store_pairs,
+    store_rows,
     store_single,
+    store_triples,
     to_float,
 )
 from penstock.codec.translation import module_text
@@ -107,7 +115,19 @@ def split(source, count, target):
     return end - source
 
 
-FUNCTIONS = [collatz, odd_sum, logic, both, bits, floats, split]
+@native
+def lanes(source, target):
+    """Arithmetic of 16 integers, which are stored as such, in pairs, in triples and in rows of eight."""
+    x = load_lanes(source)
+    y = (10 - x * 3) >> 1
+    store_lanes(target, y)
+    store_pairs(target + 64, load_bytes(source), clamp_bytes(y))
+    store_triples(target + 96, x, x + 1, x + 2)
+    store_rows(target + 144, x, x + 1, x + 2, x + 3, x + 4, x + 5, x + 6, x + 7)
+    return load_big32(source)
+
+
+FUNCTIONS = [collatz, odd_sum, logic, both, bits, floats, split, lanes]
 
 
 @pytest.fixture(scope="module")
@@ -160,6 +180,16 @@ def test_memory(code):
     assert code.split(data.ctypes.data, 5, result.ctypes.data) == 3
     assert result.tobytes() == b"!bc\0\0\0\0\0"
     assert code.split(data.ctypes.data, 3, result.ctypes.data) == -1
+
+
+def test_lanes(code):
+    source, result = np.arange(-8, 8, dtype=np.int32) * 100, np.zeros(272, np.uint8)
+    assert code.lanes(source.ctypes.data, result.ctypes.data) == int.from_bytes(source.tobytes()[:4], "big")
+    expected = (10 - source * 3) >> 1
+    np.testing.assert_array_equal(result[:64].view(np.int32), expected)
+    np.testing.assert_array_equal(result[64:96].reshape(16, 2), np.stack([source.view(np.uint8)[:16], expected.clip(0, 255).astype(np.uint8)], 1))
+    for place, count in ((96, 3), (144, 8)):
+        np.testing.assert_array_equal(result[place:place + 16 * count].reshape(16, count), (source[:, None] + np.arange(count)).astype(np.uint8))
 
 
 @native

@@ -13,7 +13,11 @@
     csv.py            lines of comma-separated values
     hashes.py         fingerprints of strings
     ids.py            ids of sparse matrices with one entry per row
+    rows.py           rows divided among arrays, and put together again
     resizing.py       images of any size in another one
+    jpeg_header.py    what stands in a JPEG file before its data
+    jpeg_tables.py    its tables
+    jpeg.py           JPEG files as pixels
 
 What must stay true: native code decides nothing about bad input. It checks every bound, and where the data is not as plain as can be it says so and
 leaves it to the Python code of the operation, which knows all cases and the messages of all errors. So both give the same values, and data from

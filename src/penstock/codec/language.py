@@ -10,8 +10,9 @@
 
 What there is: ``if``, ``while``, ``for ... in range``, ``break``, ``continue``, ``return``, assignments, arithmetic, comparisons, ``and``, ``or``,
 ``not``, constants of the module, calls of other native functions and of those in ``primitives.py``. An integer has 64 bits and wraps around; ``>>``
-shifts zeros in; comparisons are signed. A float has 64 bits, or 32 (``load_single``), and is rounded after each operation. A variable keeps the type
-of its first value. Addresses are integers. ``x if condition else y`` computes both.
+shifts zeros in; comparisons are signed. A float has 64 bits, or 32 (``load_single``), and is rounded after each operation. *Lanes* are 16 integers
+of 32 bits side by side (``load_lanes``), whose ``>>`` keeps the sign; an integer beside lanes stands for 16 of it. A variable keeps the type of its
+first value. Addresses are integers. ``x if condition else y`` computes both.
 
 A function without a ``return`` at its end returns 0. Whatever else Python knows is a ``SyntaxError`` when the function is compiled.
 """

@@ -11,6 +11,7 @@ from penstock.codec.language import Native, Primitive
 
 I1, I8, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 F32, F64 = ir.FloatType(), ir.DoubleType()
+LANES = ir.VectorType(I32, 16)
 POINTER = ir.PointerType()
 IR = Any  # of llvmlite
 
@@ -211,7 +212,10 @@ class _Body:
         return self.arithmetic(node.op, self.number(node.left), self.number(node.right), node)
 
     def arithmetic(self, operator: ast.operator, left: IR, right: IR, node: ast.AST) -> IR:
+        if LANES in (left.type, right.type):
+            left, right = self.lanes(left), self.lanes(right)
         name = _ARITHMETIC.get(type(operator), (None, None))[left.type in (F32, F64)]
+        name = "ashr" if name == "lshr" and left.type == LANES else name
         if name is None or left.type != right.type:
             raise self.refusal(node)
         return getattr(self.b, name)(left, right)
@@ -270,6 +274,13 @@ class _Body:
             raise self.refusal(node)
         return self.b.call(self.program.function(called), [self.number(argument) for argument in node.args])
 
+    def lanes(self, value: IR) -> IR:
+        """Lanes, or 16 of an integer."""
+        if value.type != I64:
+            return value
+        one = self.b.insert_element(ir.Constant(LANES, ir.Undefined), self.b.trunc(value, I32), ir.Constant(I32, 0))
+        return self.b.shuffle_vector(one, one, ir.Constant(LANES, [0] * LANES.count))
+
     # --- memory ----------------------------------------------------------------------------------------------------------
 
     def load(self, kind: ir.Type, address: IR) -> IR:
@@ -316,6 +327,43 @@ def _crc(f: _Body, bits: int, crc: IR, data: IR) -> IR:
     return result if bits == 64 else f.b.zext(result, I64)
 
 
+def _clamp_bytes(f: _Body, value: IR) -> IR:
+    for sign, bound in (("<", f.lanes(ir.Constant(I64, 0))), (">", f.lanes(ir.Constant(I64, 255)))):
+        value = f.b.select(f.b.icmp_signed(sign, value, bound), bound, value)
+    return value
+
+
+def _bytes(f: _Body, value: IR) -> IR:
+    """The lowest byte of each lane."""
+    return f.b.trunc(value, ir.VectorType(I8, LANES.count))
+
+
+def _in_turn(f: _Body, first: IR, second: IR) -> IR:
+    """The elements of two vectors in turn."""
+    count = first.type.count
+    return _shuffled(f, first, second, [place for index in range(count) for place in (index, count + index)])
+
+
+def _shuffled(f: _Body, first: IR, second: IR, places: list[int]) -> IR:
+    return f.b.shuffle_vector(first, second, ir.Constant(ir.VectorType(I32, len(places)), places))
+
+
+def _store_triples(f: _Body, at: IR, *values: IR) -> IR:
+    first, second, third = (_bytes(f, value) for value in values)
+    count = LANES.count
+    both, rest = _shuffled(f, first, second, [*range(2 * count)]), _shuffled(f, third, third, [*range(2 * count)])
+    return f.store(_shuffled(f, both, rest, [place for index in range(count) for place in (index, count + index, 2 * count + index)]), at)
+
+
+def _store_rows(f: _Body, at: IR, *values: IR) -> IR:
+    """The elements of 8 vectors in turn, by joining each with the one that is half of them away."""
+    parts = [_bytes(f, value) for value in values]
+    while len(parts) > 1:
+        half = len(parts) // 2
+        parts = [_in_turn(f, first, second) for first, second in zip(parts[:half], parts[half:])]
+    return f.store(parts[0], at)
+
+
 # What becomes of each primitive: a function of the body that is being translated and of the arguments.
 PRIMITIVES: dict[str, Callable[..., IR]] = {
     "load8": lambda f, at: f.b.zext(f.load(I8, at), I64),
@@ -338,4 +386,12 @@ PRIMITIVES: dict[str, Callable[..., IR]] = {
     "call2": _call2,
     "crc64": lambda f, crc, data: _crc(f, 64, crc, data),
     "crc8": lambda f, crc, data: _crc(f, 8, crc, data),
+    "load_big32": lambda f, at: f.b.zext(f.external("llvm.bswap.i32", I32, [I32], [f.load(I32, at)]), I64),
+    "load_lanes": lambda f, at: f.load(LANES, at),
+    "load_bytes": lambda f, at: f.b.zext(f.load(ir.VectorType(I8, LANES.count), at), LANES),
+    "store_lanes": lambda f, at, value: f.store(value, at),
+    "clamp_bytes": _clamp_bytes,
+    "store_pairs": lambda f, at, first, second: f.store(_in_turn(f, _bytes(f, first), _bytes(f, second)), at),
+    "store_triples": _store_triples,
+    "store_rows": _store_rows,
 }

@@ -1,18 +1,20 @@
 """A running step: its deadline, its cancellation and its rendezvous; and which step a thread works for."""
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import functools
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from penstock.errors import OpError
 from penstock.execute.rendezvous import Rendezvous
+from penstock.native.machine.team import native_alone
 
 GRACE = 1.0  # seconds that a cancelled step waits for kernels which are still under way
 
@@ -111,9 +113,9 @@ class Step:
             if self._callbacks:
                 self._callbacks.pop(key, None)
 
-    def working(self) -> working_for:
+    def working(self) -> contextlib.AbstractContextManager[None]:
         """A ``with`` block in which this thread works for this step."""
-        return working_for(self)
+        return working_for(self) if self.alone else _working_beside_others(self)
 
 
 def _new_lock() -> None:
@@ -139,6 +141,13 @@ class working_for:
     def __exit__(self, *error: Any) -> None:
         _errors.reset(self._token)
         running.step = self._outer
+
+
+@contextlib.contextmanager
+def _working_beside_others(step: Step) -> Iterator[None]:
+    """``working_for``, for one of several threads that do the same: the team does not help it, for each has work of its own."""
+    with native_alone(True), working_for(step):
+        yield
 
 
 def _ignoring() -> tuple[contextvars.ContextVar[Any], Any]:

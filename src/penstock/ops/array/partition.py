@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.codec.rows import divided, put_together
 from penstock.errors import invalid_argument
 from penstock.graph.attrs import TYPE, Attr, count
 from penstock.graph.node import Tensor
@@ -35,6 +36,9 @@ class DynamicPartition:
         if data.shape[:partitions.ndim] != partitions.shape:
             raise invalid_argument(f"data.shape must start with partitions.shape, got data.shape = {shape_text(data)}, partitions.shape = "
                                    f"{shape_text(partitions)}")
+        results = divided(data, partitions, num_partitions)
+        if results is not None:
+            return tuple(results)
         outside = (partitions < 0) | (partitions >= num_partitions)
         if outside.any():
             place = tuple(np.argwhere(outside)[0].tolist())
@@ -73,12 +77,19 @@ def _stitch(indices: list[Any], data: list[Any]) -> np.ndarray:
     """Later entries win over earlier ones at the same place."""
     indices, data = [as_array(places) for places in indices], [as_array(entries) for entries in data]
     rest = data[0].shape[indices[0].ndim:]
-    rows = max((int(places.max()) for places in indices if places.size), default=-1) + 1
-    result = np.full((rows, *rest), b"", object) if data[0].dtype == object else np.zeros((rows, *rest), data[0].dtype)
     for number, (places, entries) in enumerate(zip(indices, data)):
         if entries.shape != places.shape + rest:
             raise invalid_argument(f"data[{number}].shape = {shape_text(entries)} does not start with indices[{number}].shape = "
                                    f"{shape_text(places)}, or its rest is not {list(rest)}")
+    result = put_together(indices, data)
+    return _stitched(indices, data, rest) if result is None else result
+
+
+def _stitched(indices: list[np.ndarray], data: list[np.ndarray], rest: tuple[int, ...]) -> np.ndarray:
+    """The same by NumPy: for elements that are objects, and for bad indices."""
+    rows = max((int(places.max()) for places in indices if places.size), default=-1) + 1
+    result = np.full((rows, *rest), b"", object) if data[0].dtype == object else np.zeros((rows, *rest), data[0].dtype)
+    for places, entries in zip(indices, data):
         if places.size and places.min() < 0:
             raise invalid_argument(f"indices[{int(np.flatnonzero(np.ravel(places) < 0)[0])}] is out of range")
         result[places] = entries

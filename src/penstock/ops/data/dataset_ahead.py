@@ -21,6 +21,7 @@ from typing import Any
 
 from penstock.errors import CancelledError, DeadlineExceededError, KernelError
 from penstock.ops.data.dataset_core import Element, Elements
+from penstock.platform.memory import keep_freed_memory
 
 _EMPTY: Any = object()
 _END: Any = object()
@@ -227,5 +228,6 @@ class Ahead:
     def _start(self) -> None:
         if not self._started:
             self._started = True
+            keep_freed_memory()
             for _ in range(self._threads):
                 threading.Thread(target=_thread, args=(self._line, weakref.ref(self._work)), name="penstock-data", daemon=True).start()

@@ -25,6 +25,7 @@ from penstock.ops.text.strings import substr
 
 _JPEG = {"channels": 0, "ratio": 1, "fancy_upscaling": True, "try_recover_truncated": False, "acceptable_fraction": 1.0, "dct_method": ""}
 _ANY = ("JPEG", "PNG", "GIF", "BMP")
+_ACCURATE = "INTEGER_ACCURATE"  # the other transform is TensorFlow's default
 
 
 def _image_shape(contents, channels):
@@ -44,9 +45,9 @@ class DecodeJpeg:
     shape = _image_shape
     gradient = None
 
-    def kernel(contents, channels, ratio):
+    def kernel(contents, channels, ratio, fancy_upscaling, dct_method):
         _check_ratio(ratio)
-        return image_files.decode(text(contents), channels, _ANY[:3], ratio)
+        return image_files.decode(text(contents), channels, _ANY[:3], ratio, fancy=fancy_upscaling, fast=dct_method != _ACCURATE)
 
 
 @op("DecodeAndCropJpeg", "contents: string, crop_window: int32 -> image: uint8", **_JPEG)
@@ -63,10 +64,10 @@ class DecodeAndCropJpeg:
             raise ValueError(f"Dimension must be 4 but is {len(window)}")
         return TensorShape([window[2], window[3], channels or None])
 
-    def kernel(contents, crop_window, channels, ratio):
+    def kernel(contents, crop_window, channels, ratio, fancy_upscaling, dct_method):
         _check_ratio(ratio)
         content = text(contents)
-        pixels = image_files.decode(content, channels, ("JPEG",), ratio)
+        pixels = image_files.decode(content, channels, ("JPEG",), ratio, fancy=fancy_upscaling, fast=dct_method != _ACCURATE)
         if np.shape(crop_window) != (4,):
             raise invalid_argument(f"crop_window must have four elements {list(np.shape(crop_window))}")
         top, left, height, width = map(int, crop_window)

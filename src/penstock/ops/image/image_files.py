@@ -1,7 +1,8 @@
-"""Image files to arrays and back. Pillow reads and writes JPEG, GIF and BMP and reads PNG, which ``png.py`` writes; it is imported when an image
-is first decoded.
+"""Image files to arrays and back. Usual JPEG files are decoded by native code (``codec/jpeg.py``), to TensorFlow's pixels, bit for bit. Pillow reads
+other ones, GIF, BMP and PNG, and writes JPEG; ``png.py`` writes PNG. Pillow is imported when it is first needed.
 
-JPEG pixels equal TensorFlow's with ``dct_method="INTEGER_ACCURATE"``; its default is a quicker transform that is off by one or two here and there.
+Pillow has but one way to decode JPEG: that of ``dct_method="INTEGER_ACCURATE"`` and ``fancy_upscaling``. Of other files (progressive ones, and all
+of them where there is no compiler) its pixels are off by one or two here and there from those of TensorFlow's default, which is less accurate.
 
 Data may be hostile: the size that a header claims is checked before any pixel is decoded, and whatever Pillow says against the data becomes
 InvalidArgumentError.
@@ -14,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from penstock.codec.jpeg import decoded
+from penstock.codec.jpeg_header import header_of
 from penstock.errors import KernelError, invalid_argument
 from penstock.ops.image.png import decode_16_bits, has_16_bits
 
@@ -57,9 +60,11 @@ def _invalid(kind: str, content: bytes, error: Exception) -> KernelError:
     return invalid_argument(f"{reason} ({error})")
 
 
-def decode(content: bytes, channels: int, allowed: tuple[str, ...], ratio: int = 1, wide: bool = False) -> np.ndarray:
-    """The image as [height, width, channels]; ``channels`` 0 takes what the file has. ``wide`` gives uint16."""
-    if ratio == 1 and "JPEG" in allowed and (pixels := _usual_jpeg(content, channels)) is not None:
+def decode(content: bytes, channels: int, allowed: tuple[str, ...], ratio: int = 1, wide: bool = False, fancy: bool = True,
+           fast: bool = True) -> np.ndarray:
+    """The image as [height, width, channels]; ``channels`` 0 takes what the file has. ``wide`` gives uint16. Of JPEG: ``fancy`` interpolates colours,
+    ``fast`` is the less accurate transform."""
+    if ratio == 1 and "JPEG" in allowed and (pixels := _usual_jpeg(content, channels, fancy, fast)) is not None:
         return _depth(pixels, wide)
     image = _open(content, allowed)
     kind = image.format
@@ -126,35 +131,17 @@ def _pack(image: Any, mode: str) -> np.ndarray:
     return np.frombuffer(data, np.uint8).reshape(height, width, len(mode))
 
 
-def _usual_jpeg(content: bytes, channels: int) -> np.ndarray | None:
-    """The pixels of a JPEG file that has the channels that are wanted; None for anything else, and for a broken one.
-
-    It goes straight to Pillow's decoder, which reads the header itself: that saves a tenth of the time for a small image, and Python's lock."""
-    height, width, depth = _usual_jpeg_shape(content)
-    if not width * height * 3 <= _limit(content) or not width * height or depth not in (1, 3) or channels not in (0, depth):
+def _usual_jpeg(content: bytes, channels: int, fancy: bool, fast: bool) -> np.ndarray | None:
+    """The pixels of a JPEG file of the usual kind, by native code; None for any other, and for a broken one."""
+    found = header_of(content) if kind_of(content) == "JPEG" else None
+    if found is None:
         return None
-    from PIL import Image  # here, because programs without images should not pay for it
-
-    mode = "L" if depth == 1 else "RGB"
-    image = Image.core.new(mode, (width, height))
-    decoder = Image._getdecoder(mode, "jpeg", (mode, ""), ())
-    decoder.setimage(image, (0, 0, width, height))
-    missing, status = decoder.decode(content)
-    return _pack(image, mode) if missing < 0 <= status else None
-
-
-def _usual_jpeg_shape(content: bytes) -> tuple[int, int, int]:
-    """(height, width, channels) of a JPEG file with 8 bits per channel; zeros for anything else."""
-    position = 2 if content.startswith(b"\xff\xd8\xff") else len(content)
-    while position + 10 <= len(content) and content[position] == 0xFF:
-        marker = content[position + 1]
-        if marker in (0xC0, 0xC1, 0xC2):  # a frame: baseline, extended or progressive
-            bits, height, width, depth = struct.unpack_from(">BHHB", content, position + 4)
-            return (height, width, depth) if bits == 8 else (0, 0, 0)
-        if not 0xC4 <= marker <= 0xFE or 0xD0 <= marker <= 0xDA:  # padding, a marker without a length, or the image itself
-            break
-        position += 2 + int.from_bytes(content[position + 2:position + 4], "big")
-    return 0, 0, 0
+    header, start = found
+    depth = len(header.components)
+    if not 0 < header.width * header.height * 3 <= _limit(content) or channels not in (0, 1, 3):
+        return None
+    pixels = decoded(content, header, start, min(channels, depth) or depth, fancy, fast)
+    return pixels if pixels is None or pixels.shape[2] >= channels else np.repeat(pixels, channels, axis=2)
 
 
 def _plain(image: Any) -> np.ndarray:

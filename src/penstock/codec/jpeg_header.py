@@ -1,0 +1,115 @@
+"""What stands in a JPEG file before its data: sizes, components, tables. Files that ``jpeg.py`` cannot decode have no header here."""
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Component(NamedTuple):
+    """A component of the image: its sampling factors and its tables, as they stand in the file."""
+
+    horizontal: int
+    vertical: int
+    scales: bytes
+    dc: bytes
+    ac: bytes
+
+
+class Frame(NamedTuple):
+    """What a file says of its image and, of each component, its number, its sampling factors and the number of its scales."""
+
+    height: int
+    width: int
+    components: list[tuple[int, int, int, int]]
+
+
+class Header(NamedTuple):
+    """What stands before the data."""
+
+    height: int
+    width: int
+    components: tuple[Component, ...]
+    interval: int  # units between two restarts; 0 for none
+
+
+_FRAMES, _OTHER_FRAMES = (0xC0, 0xC1), (0xC2, 0xC3, *range(0xC5, 0xC8), *range(0xC9, 0xD0))
+_FINEST = ((1, 1), (2, 1), (2, 2))  # sampling factors of the first component, if those of the others are 1
+_QUANTIZATION, _CODES, _RESTARTS, _SCAN, _JFIF, _ADOBE = 0xDB, 0xC4, 0xDD, 0xDA, 0xE0, 0xEE
+
+
+def header_of(content: bytes) -> tuple[Header, int] | None:
+    """The header of a plain file, and where its data begins; None for any other."""
+    try:
+        return _header_of(content)
+    except (IndexError, struct.error, KeyError):  # it ends too early, or refers to what is not there
+        return None
+
+
+def _header_of(content: bytes) -> tuple[Header, int] | None:
+    scales: dict[int, bytes] = {}
+    codes: dict[int, bytes] = {}
+    frame: Frame | None = None
+    interval, position, is_ycc, adobe = 0, 2, False, -1
+    while content[position] == 0xFF:
+        marker, length = content[position + 1], int.from_bytes(content[position + 2:position + 4], "big")
+        body, position = content[position + 4:position + 2 + length], position + 2 + length
+        if len(body) != length - 2 or not 0xC0 <= marker < 0xFF or 0xD0 <= marker <= 0xD9 or marker in _OTHER_FRAMES:
+            return None
+        if marker == _QUANTIZATION:
+            scales |= _tables(body, lambda first: 129 if first >> 4 else 65)
+        elif marker == _CODES:
+            codes |= _code_tables(body)
+        elif marker in _FRAMES:
+            if frame is not None or body[0] != 8 or len(body) != 6 + 3 * body[5]:
+                return None
+            numbers = [(body[at], body[at + 1] >> 4, body[at + 1] & 15, body[at + 2]) for at in range(6, len(body), 3)]
+            frame = Frame(*struct.unpack_from(">HH", body, 1), numbers)
+        elif marker == _RESTARTS:
+            (interval,) = struct.unpack(">H", body)
+        elif marker == _JFIF and body.startswith(b"JFIF\0"):
+            is_ycc = True
+        elif marker == _ADOBE and body.startswith(b"Adobe") and len(body) >= 12:
+            adobe = body[11]
+        elif marker == _SCAN:
+            if frame is None or not _is_whole_scan(body, frame) or not _is_plain(frame, is_ycc, adobe):
+                return None
+            components = tuple(Component(across, down, scales[table], codes[body[2 + 2 * index] >> 4], codes[16 + (body[2 + 2 * index] & 15)])
+                               for index, (_, across, down, table) in enumerate(frame.components))
+            return Header(frame.height, frame.width, components, interval), position
+    return None
+
+
+def _is_plain(frame: Frame, is_ycc: bool, adobe: int) -> bool:
+    """Is an image gray, or of YCbCr with colours that are as fine as it is, half as wide, or half as wide and high?"""
+    if len(frame.components) == 1:
+        return True
+    numbers, factors = [each[0] for each in frame.components], [each[1:3] for each in frame.components]
+    return (is_ycc or adobe == 1 or (adobe < 0 and numbers == [1, 2, 3])) and factors[0] in _FINEST and factors[1:] == [(1, 1)] * 2
+
+
+def _is_whole_scan(body: bytes, frame: Frame) -> bool:
+    """Has a scan all components, with all of their bits?"""
+    count = len(frame.components)
+    return body[0] == count and len(body) == 4 + 2 * count and list(body[1:1 + 2 * count:2]) == [each[0] for each in frame.components] \
+        and body[-3:] == b"\x00\x3f\x00"
+
+
+def _tables(body: bytes, size: Callable[[int], int]) -> dict[int, bytes]:
+    """Tables that follow each other, by their numbers; each with its first byte."""
+    found, position = {}, 0
+    while position < len(body):
+        length = size(body[position])
+        found[body[position] & 15] = body[position:position + length]
+        position += length
+    return found
+
+
+def _code_tables(body: bytes) -> dict[int, bytes]:
+    """Tables of codes by class and number: lengths and symbols."""
+    found, position = {}, 0
+    while position < len(body):
+        length = 17 + sum(body[position + 1:position + 17])
+        found[body[position]] = body[position + 1:position + length]
+        position += length
+    return found
