@@ -2,8 +2,10 @@
 
     python foreign.py client FRAMEWORK TARGET SECONDS        a client, in the Python of its framework; prints the time of each step as JSON
 
-A server is a process of Penstock; the clients take turns. The target is 1.2 times the time of a Penstock client. This file also runs inside
-TensorFlow's Python, so it keeps to the standard library and NumPy.
+A server is a process of Penstock; the clients take turns. The target is 1.2 times the time of a Penstock client. Penstock's clients talk to a server
+on their machine through a socket and shared memory; TensorFlow's know only gRPC. What that takes is the floor: the time of TensorFlow's client at a
+server that sends the same replies and computes nothing (``foreign_floor.py``). This file also runs inside TensorFlow's Python, so it keeps to the
+standard library and NumPy.
 """
 from __future__ import annotations
 
@@ -61,8 +63,22 @@ def client(framework: str, target: str, seconds: float) -> dict[str, float]:
     return medians
 
 
+def _started(framework: Any, *command: str) -> Any:
+    """A server, which prints where it is."""
+    return subprocess.Popen([framework.python, *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=framework.environment())
+
+
+def _times(framework: Any, target: str, seconds: float) -> dict[str, float]:
+    """What a client measures, in a process of its own."""
+    command = [framework.python, str(Path(__file__).resolve()), "client", framework.name, target, str(seconds)]
+    done = subprocess.run(command, env=framework.environment(), capture_output=True, text=True, timeout=300, check=False)
+    if done.returncode:
+        raise RuntimeError(f"the client of {framework.name} failed:\n{done.stderr[-2000:]}")
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
 def main() -> int:
-    """Starts the server, lets the clients take turns, prints the table."""
+    """Starts the servers, lets the clients take turns, prints the table."""
     sys.path.insert(0, str(HERE))
     from cluster import Framework  # needs a newer Python than TensorFlow 1's
     from peers import PEERS, python_of
@@ -74,26 +90,22 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=0.5, help="of each step and round")
     args = parser.parse_args()
     frameworks = [Framework("penstock", sys.executable), Framework("tensorflow", args.peer or python_of(PEERS["tf"]))]
-    server = subprocess.Popen([sys.executable, "-c", SERVE], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                              env=frameworks[0].environment())
-    best: dict[str, dict[str, float]] = {framework.name: {} for framework in frameworks}
+    servers = [_started(frameworks[0], *command) for command in (["-c", SERVE], [str(HERE / "foreign_floor.py")])]
+    rows: dict[str, dict[str, float]] = {"ours": {}, "theirs": {}, "floor": {}}
     try:
-        assert server.stdout is not None
-        target = server.stdout.readline().strip()
+        targets = [server.stdout.readline().strip() for server in servers if server.stdout is not None]
         for _ in range(args.rounds):
-            for framework in frameworks:
-                command = [framework.python, str(Path(__file__).resolve()), "client", framework.name, target, str(args.seconds)]
-                done = subprocess.run(command, env=framework.environment(), capture_output=True, text=True, timeout=300, check=False)
-                if done.returncode:
-                    raise RuntimeError(f"the client of {framework.name} failed:\n{done.stderr[-2000:]}")
-                for name, taken in json.loads(done.stdout.splitlines()[-1]).items():
-                    best[framework.name][name] = min(taken, best[framework.name].get(name, taken))
+            for label, framework, target in zip(rows, [*frameworks, frameworks[1]], [targets[0], *targets]):
+                for name, taken in _times(framework, target, args.seconds).items():
+                    rows[label][name] = min(taken, rows[label].get(name, taken))
     finally:
-        server.kill()
-        server.wait()
-    ours, theirs = best.values()
-    print(markdown(["step, ms", "Penstock client", "TensorFlow client", "ratio"],
-                   [[name, f"{1e3 * ours[name]:.3f}", f"{1e3 * theirs[name]:.3f}", f"{theirs[name] / ours[name]:.2f}"] for name in STEPS]))
+        for server in servers:
+            server.kill()
+            server.wait()
+    ours, theirs, floor = rows.values()
+    print(markdown(["step, ms", "Penstock client", "TensorFlow client", "ratio", "floor", "above the floor"],
+                   [[name, *(f"{1e3 * each[name]:.3f}" for each in (ours, theirs)), f"{theirs[name] / ours[name]:.2f}", f"{1e3 * floor[name]:.3f}",
+                     f"{1e3 * (theirs[name] - floor[name]):.3f}"] for name in STEPS]))
     return 0
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import penstock
 import penstock as tf
-from penstock.distributed import client, user_secret
+from penstock.distributed import client, peer_user, user_secret
 from penstock.distributed.peer_user import user_of
 from penstock.distributed.security import Access, read_secret
 from penstock.distributed.server import Server
@@ -163,13 +163,20 @@ def test_another_user_does_not(monkeypatch):
     server.stop()
 
 
-def test_the_user_of_a_connection_is_known():
+@pytest.mark.parametrize("asking", [True, False], ids=["asked of the kernel", "found in its table"])
+def test_the_user_of_a_connection_is_known(monkeypatch, asking):
+    monkeypatch.setattr(peer_user, "_connections" if asking else "_asked_user", lambda *_: [] if asking else None)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         with socket.create_connection(("127.0.0.1", port)) as connected:
             own = connected.getsockname()[1]
             assert user_of(f"ipv4:127.0.0.1:{own}", port) == user_of(f"ipv6:%5B::ffff:127.0.0.1%5D:{own}", port) == os.geteuid()
             assert user_of(f"ipv4:127.0.0.2:{own}", port) is None and user_of(f"ipv4:127.0.0.1:{own}", port + 1) is None
+            assert user_of(f"ipv4:127.0.0.1:{port}", own + 1) is None  # a socket that listens is not one that is connected
+        with socket.socket(socket.AF_INET6) as mapped:
+            mapped.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+            mapped.connect(("::ffff:127.0.0.1", port))  # as gRPC does it
+            assert user_of(f"ipv4:127.0.0.1:{mapped.getsockname()[1]}", port) == os.geteuid()
     assert user_of("ipv4:10.0.0.1:5", 6) is None and user_of("unix:/x", 6) is None and user_of("ipv4:127.0.0.1:x", 6) is None
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from penstock import errors
+from penstock.distributed.foreign_tensors import Tensors, tensor_pieces
 from penstock.distributed.master import Master
 from penstock.distributed.master_proto import REQUESTS, RESPONSES
 from penstock.distributed.master_session import MasterSession
@@ -36,7 +37,7 @@ class ForeignMaster:
         self._callables: dict[tuple[str, int], Any] = {}  # (session, handle) -> CallableOptions
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
-        self._methods: dict[str, Callable[[Any, Any, Any], None]] = {
+        self._methods: dict[str, Callable[[Any, Any, Any], Tensors | None]] = {
             "CreateSession": self._create_session, "ExtendSession": self._extend_session, "PartialRunSetup": self._partial_run_setup,
             "RunStep": self._run_step, "CloseSession": self._close_session, "ListDevices": self._list_devices, "Reset": self._reset,
             "MakeCallable": self._make_callable, "RunCallable": self._run_callable, "ReleaseCallable": self._release_callable}
@@ -48,8 +49,8 @@ class ForeignMaster:
     def handle(self, method: str, request: bytes, caller: Any) -> bytes:
         """The reply to a request; raises an OpError if it fails, which the client sees as such."""
         asked, response = REQUESTS[method].FromString(request), RESPONSES[method]()
-        self._methods[method](asked, response, caller)
-        return response.SerializeToString()
+        tensors = self._methods[method](asked, response, caller)
+        return b"".join([response.SerializeToString(), *(tensors or [])])
 
     def _session(self, request: Any) -> MasterSession:
         return self._master.session(request.session_handle)
@@ -85,16 +86,17 @@ class ForeignMaster:
 
     # --- steps -------------------------------------------------------------------------------------------------------
 
-    def _run_step(self, request: Any, response: Any, caller: Any) -> None:
+    def _run_step(self, request: Any, response: Any, caller: Any) -> Tensors:
         try:
-            self._run_checked(request, response, caller)
+            return self._run_checked(request, response, caller)
         except errors.OpError as error:
             if not request.store_errors_in_response_body:
                 raise
             response.Clear()
             response.status_code, response.status_error_message = error.error_code, message_for_clients(error)
+            return []
 
-    def _run_checked(self, request: Any, response: Any, caller: Any) -> None:
+    def _run_checked(self, request: Any, response: Any, caller: Any) -> Tensors:
         session = self._session(request)
         feeds = [(item.name, _array(item.tensor)) for item in request.feed]
         if request.partial_run_handle:
@@ -105,8 +107,7 @@ class ForeignMaster:
                                            options.timeout_in_ms, options.trace_level > _NO_TRACE, options.output_partition_graphs, caller)
             if metadata is not None:
                 response.metadata.CopyFrom(metadata)
-        for name, value in zip(request.fetch, values):
-            response.tensor.add(name=name, tensor=_proto(name, value))
+        return [piece for name, value in zip(request.fetch, values) for piece in _fetched(name, value)]
 
     def _partial_run_setup(self, request: Any, response: Any, caller: Any) -> None:
         response.partial_run_handle = self._session(request).partial_run_setup(list(request.feed), list(request.fetch), list(request.target))
@@ -142,6 +143,15 @@ def message_for_clients(error: errors.OpError) -> str:
     lines = [line for line in error.message.split("\n") if not line.startswith("  made at: ")]
     name = error_fields(error)["op"]
     return "\n".join([*lines, f"\t [[{{{{node {name}}}}}]]"] if name else lines)
+
+
+def _fetched(name: str, value: Any) -> Tensors:
+    """A fetched tensor as a part of a RunStepResponse."""
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return tensor_pieces(name, value)
+    response = RESPONSES["RunStep"]()
+    response.tensor.add(name=name, tensor=_proto(name, value))
+    return [response.SerializeToString()]
 
 
 def _array(proto: Any) -> Any:

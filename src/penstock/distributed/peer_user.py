@@ -40,8 +40,8 @@ def user_of(peer: str, own_port: int) -> int | None:
 
 
 def _asked_user(address: Address, port: int, own_port: int) -> int | None:
-    """The user whose socket has this address and port and is connected to a port at the same address, as the kernel tells of one socket; None if there is
-    no such connection, or it does not tell. The table of all connections takes it milliseconds."""
+    """The user whose socket has this address and port and is connected to a port at the same address, as the kernel tells of one socket; None if
+    there is no such connection, or it does not tell. The table of all connections takes it milliseconds."""
     if not hasattr(socket, "AF_NETLINK"):
         return None
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6

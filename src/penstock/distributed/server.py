@@ -18,6 +18,7 @@ from penstock.distributed.server_def import ServerDef
 from penstock.distributed.service import Service
 from penstock.distributed.transports import DEFAULT, schemes, transport_kind
 from penstock.distributed.worker import Worker
+from penstock.platform.memory import keep_freed_memory
 
 _BEAT = 1.0  # seconds between looks at whose client is gone
 
@@ -83,6 +84,7 @@ class Server:
 
     def start(self) -> None:
         """Begins to serve; does nothing if it does already."""
+        keep_freed_memory()  # tensors that come and go with each step
         if self._stopped.is_set():
             raise errors.FailedPreconditionError(None, None, "a server that was stopped cannot be started again")
         if not self._started:

@@ -67,12 +67,13 @@ def proto_to_array(proto: TensorProto) -> np.ndarray:
     size = math.prod(dims)  # type: ignore[arg-type]
     if size > MAX_ELEMENTS:
         raise ValueError(f"a TensorProto declares {size} elements; at most {MAX_ELEMENTS} are read")
-    if proto.tensor_content:
+    content = proto.tensor_content  # once: each look copies it
+    if content:
         if dtype is dtypes.string:
-            return _from_packed_strings(proto.tensor_content, size).reshape(dims)
-        if len(proto.tensor_content) != size * dtype.np.itemsize:
-            raise ValueError(f"a TensorProto of shape {shape} and type {dtype.name} holds {len(proto.tensor_content)} bytes")
-        return np.frombuffer(proto.tensor_content, dtype.np.newbyteorder("<")).astype(dtype.np).reshape(dims)
+            return _from_packed_strings(content, size).reshape(dims)
+        if len(content) != size * dtype.np.itemsize:
+            raise ValueError(f"a TensorProto of shape {shape} and type {dtype.name} holds {len(content)} bytes")
+        return np.frombuffer(content, dtype.np.newbyteorder("<")).astype(dtype.np).reshape(dims)
     if expanded_bytes(proto) > max(_SMALL, _FACTOR * proto.ByteSize()):
         raise ValueError(f"a TensorProto of {proto.ByteSize()} bytes declares {size} elements, of which it repeats the last: too many to be honest")
     return _from_values(_values(proto, dtype), dtype, size).reshape(dims)
