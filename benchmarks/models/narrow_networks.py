@@ -170,24 +170,24 @@ class _ByteNetwork:
     def _convolved(self, layer, x):
         """The floats of a convolution with bias."""
         tf = self.tf
-        w, bound = self._byte_weights((layer.size, layer.size, int(x.integers.shape[3]), layer.filters))
+        w, scale = self._byte_weights((layer.size, layer.size, int(x.integers.shape[3]), layer.filters))
         strides = [1, layer.stride, layer.stride, 1]
-        sums = tf.nn.quantized_conv2d(tf.bitcast(x.integers, tf.quint8), w, *x.range, -bound, bound, strides, layer.padding)
-        return self._biased(sums[0], x.scale * 2 * bound / 255, layer)
+        sums = tf.nn.quantized_conv2d(tf.bitcast(x.integers, tf.quint8), w, *x.range, -128 * scale, 127 * scale, strides, layer.padding)
+        return self._biased(sums[0], x.scale * scale, layer)
 
     def _multiplied(self, layer, x):
         tf = self.tf
-        w, bound = self._byte_weights((int(x.integers.shape[1]), layer.units))
+        w, scale = self._byte_weights((int(x.integers.shape[1]), layer.units))
         low, high = x.range
-        sums = tf.raw_ops.QuantizedMatMul(a=tf.bitcast(x.integers, tf.quint8), b=w, min_a=low, max_a=high, min_b=-bound, max_b=bound)
-        return self._biased(sums[0], x.scale * 2 * bound / 255, layer)
+        sums = tf.raw_ops.QuantizedMatMul(a=tf.bitcast(x.integers, tf.quint8), b=w, min_a=low, max_a=high, min_b=-128 * scale, max_b=127 * scale)
+        return self._biased(sums[0], x.scale * scale, layer)
 
     def _byte_weights(self, shape):
-        """Weights as quint8, and the float that 255 stands for."""
+        """Weights as quint8, of which 128 stands for 0, and the float from one to the next."""
         value = self.weights.next(shape)
-        bound = float(np.abs(value).max())
-        integers = np.clip(np.rint((value + bound) * (255 / (2 * bound))), 0, 255).astype(np.uint8)
-        return self.tf.bitcast(self.tf.constant(integers), self.tf.quint8), bound
+        scale = float(np.abs(value).max()) / 127
+        integers = (np.rint(value / scale) + 128).astype(np.uint8)
+        return self.tf.bitcast(self.tf.constant(integers), self.tf.quint8), scale
 
     def _biased(self, sums, scale, layer):
         """The floats that sums of 32 bits stand for, with bias and ReLU."""

@@ -126,12 +126,13 @@ class Convolutions:
         epilogue, step = self._with_added(epilogue, shape)
         size, (down, across) = x.dtype.itemsize, grids(w)
         if groups == 1 and self._winograd(w, x, shape) and result.contiguous:
-            Winograd(self.b, x.shape[0], w.output, shape[2], shape[3], w.before).filter_gradient(x, dy, result, epilogue, "conv2d filter gradient")
+            winograd = Winograd(self.b, x.shape[0], w.output, shape[2], shape[3], w.before, GRADIENT_TERMS)
+            winograd.filter_gradient(x, dy, result, epilogue, "conv2d filter gradient")
             return result
         pixels, columns = x.shape[0] * math.prod(w.output), shape[3] // groups
         for group in range(groups):
             at = group * columns * size
-            words = {"a_at": group * shape[2] * size, "b_at": at, "c_at": at, "added_at": at, "added_step": step}
+            words = {"a_at": group * shape[2] * size, "b_at": at, "c_at": at, "added_at": at, "added_step": step, "terms": GRADIENT_TERMS}
             product = Product(math.prod(shape[:3]), columns, pixels, _pixel_step(x), dy.strides[2], shape[3] * size, a_transposed=True, steps=words,
                               patches=() if _plain(x, down, across) else patch_words(x, shape[2], down, across))
             emit(self.b, product, x, dy, result, "conv2d filter gradient", epilogue)
