@@ -13,7 +13,7 @@
     csv.py            lines of comma-separated values
     hashes.py         fingerprints of strings
     ids.py            ids of sparse matrices with one entry per row
-    rows.py           rows divided among arrays, and put together again
+    row_division.py   rows divided among arrays, and put together again
     resizing.py       images of any size in another one
     jpeg_header.py    what stands in a JPEG file before its data
     jpeg_tables.py    its tables

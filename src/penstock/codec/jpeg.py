@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penstock.codec.jpeg_header import Header
+from penstock.codec.jpeg_header import JpegHeader
 from penstock.codec.jpeg_tables import BEYOND, LANE, PLACES, SHORT, SYMBOLS, WHOLE, codes_of, scales_of
 from penstock.codec.language import native
-from penstock.codec.object_memory import DATA, address
 from penstock.codec.library import functions
+from penstock.codec.object_memory import DATA, address
 from penstock.codec.primitives import (
     clamp_bytes,
     copy,
@@ -379,7 +379,7 @@ class _Layout(NamedTuple):
 
 
 @functools.lru_cache(256)
-def _layout(header: Header, channels: int, fancy: bool, fast: bool) -> _Layout | None:
+def _layout(header: JpegHeader, channels: int, fancy: bool, fast: bool) -> _Layout | None:
     """None if this is not for native code."""
     count, first = len(header.components), header.components[0]
     horizontal, vertical = (1, 1) if count == 1 else (first.horizontal, first.vertical)
@@ -411,7 +411,7 @@ def _layout(header: Header, channels: int, fancy: bool, fast: bool) -> _Layout |
     return _Layout(np.array(image + words, np.int64), np.array(places) // 8, tables, size)
 
 
-def decoded(content: bytes, header: Header, start: int, channels: int, fancy: bool, fast: bool) -> np.ndarray | None:
+def decoded(content: bytes, header: JpegHeader, start: int, channels: int, fancy: bool, fast: bool) -> np.ndarray | None:
     """The pixels, [height, width, channels], of which there are 1 or as many as there are components; None where this is left to others: a file that
     is not plain, or broken, or no native code here. ``fancy``: colours are interpolated; ``fast``: the quicker of the two transforms."""
     code = functions("jpeg")

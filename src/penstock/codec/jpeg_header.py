@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 
-class Component(NamedTuple):
+class JpegComponent(NamedTuple):
     """A component of the image: its sampling factors and its tables, as they stand in the file."""
 
     horizontal: int
@@ -16,7 +16,7 @@ class Component(NamedTuple):
     ac: bytes
 
 
-class Frame(NamedTuple):
+class JpegFrame(NamedTuple):
     """What a file says of its image and, of each component, its number, its sampling factors and the number of its scales."""
 
     height: int
@@ -24,12 +24,12 @@ class Frame(NamedTuple):
     components: list[tuple[int, int, int, int]]
 
 
-class Header(NamedTuple):
+class JpegHeader(NamedTuple):
     """What stands before the data."""
 
     height: int
     width: int
-    components: tuple[Component, ...]
+    components: tuple[JpegComponent, ...]
     interval: int  # units between two restarts; 0 for none
 
 
@@ -38,7 +38,7 @@ _FINEST = ((1, 1), (2, 1), (2, 2))  # sampling factors of the first component, i
 _QUANTIZATION, _CODES, _RESTARTS, _SCAN, _JFIF, _ADOBE = 0xDB, 0xC4, 0xDD, 0xDA, 0xE0, 0xEE
 
 
-def header_of(content: bytes) -> tuple[Header, int] | None:
+def header_of(content: bytes) -> tuple[JpegHeader, int] | None:
     """The header of a plain file, and where its data begins; None for any other."""
     try:
         return _header_of(content)
@@ -46,10 +46,10 @@ def header_of(content: bytes) -> tuple[Header, int] | None:
         return None
 
 
-def _header_of(content: bytes) -> tuple[Header, int] | None:
+def _header_of(content: bytes) -> tuple[JpegHeader, int] | None:
     scales: dict[int, bytes] = {}
     codes: dict[int, bytes] = {}
-    frame: Frame | None = None
+    frame: JpegFrame | None = None
     interval, position, is_ycc, adobe = 0, 2, False, -1
     while content[position] == 0xFF:
         marker, length = content[position + 1], int.from_bytes(content[position + 2:position + 4], "big")
@@ -64,7 +64,7 @@ def _header_of(content: bytes) -> tuple[Header, int] | None:
             if frame is not None or body[0] != 8 or len(body) != 6 + 3 * body[5]:
                 return None
             numbers = [(body[at], body[at + 1] >> 4, body[at + 1] & 15, body[at + 2]) for at in range(6, len(body), 3)]
-            frame = Frame(*struct.unpack_from(">HH", body, 1), numbers)
+            frame = JpegFrame(*struct.unpack_from(">HH", body, 1), numbers)
         elif marker == _RESTARTS:
             (interval,) = struct.unpack(">H", body)
         elif marker == _JFIF and body.startswith(b"JFIF\0"):
@@ -74,13 +74,13 @@ def _header_of(content: bytes) -> tuple[Header, int] | None:
         elif marker == _SCAN:
             if frame is None or not _is_whole_scan(body, frame) or not _is_plain(frame, is_ycc, adobe):
                 return None
-            components = tuple(Component(across, down, scales[table], codes[body[2 + 2 * index] >> 4], codes[16 + (body[2 + 2 * index] & 15)])
+            components = tuple(JpegComponent(across, down, scales[table], codes[body[2 + 2 * index] >> 4], codes[16 + (body[2 + 2 * index] & 15)])
                                for index, (_, across, down, table) in enumerate(frame.components))
-            return Header(frame.height, frame.width, components, interval), position
+            return JpegHeader(frame.height, frame.width, components, interval), position
     return None
 
 
-def _is_plain(frame: Frame, is_ycc: bool, adobe: int) -> bool:
+def _is_plain(frame: JpegFrame, is_ycc: bool, adobe: int) -> bool:
     """Is an image gray, or of YCbCr with colours that are as fine as it is, half as wide, or half as wide and high?"""
     if len(frame.components) == 1:
         return True
@@ -88,7 +88,7 @@ def _is_plain(frame: Frame, is_ycc: bool, adobe: int) -> bool:
     return (is_ycc or adobe == 1 or (adobe < 0 and numbers == [1, 2, 3])) and factors[0] in _FINEST and factors[1:] == [(1, 1)] * 2
 
 
-def _is_whole_scan(body: bytes, frame: Frame) -> bool:
+def _is_whole_scan(body: bytes, frame: JpegFrame) -> bool:
     """Has a scan all components, with all of their bits?"""
     count = len(frame.components)
     return body[0] == count and len(body) == 4 + 2 * count and list(body[1:1 + 2 * count:2]) == [each[0] for each in frame.components] \

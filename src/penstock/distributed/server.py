@@ -18,7 +18,7 @@ from penstock.distributed.server_def import ServerDef
 from penstock.distributed.service import Service
 from penstock.distributed.transports import DEFAULT, schemes, transport_kind
 from penstock.distributed.worker import Worker
-from penstock.platform.memory import keep_freed_memory
+from penstock.platform.freed_memory import keep_freed_memory
 
 _BEAT = 1.0  # seconds between looks at whose client is gone
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.codec.rows import divided, put_together
+from penstock.codec.row_division import divided, put_together
 from penstock.errors import invalid_argument
 from penstock.graph.attrs import TYPE, Attr, count
 from penstock.graph.node import Tensor

@@ -21,7 +21,7 @@ from typing import Any
 
 from penstock.errors import CancelledError, DeadlineExceededError, KernelError
 from penstock.ops.data.dataset_core import Element, Elements
-from penstock.platform.memory import keep_freed_memory
+from penstock.platform.freed_memory import keep_freed_memory
 
 _EMPTY: Any = object()
 _END: Any = object()

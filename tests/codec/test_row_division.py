@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.codec.rows import divided, put_together
+from penstock.codec.row_division import divided, put_together
 
 pytestmark = pytest.mark.process
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.codec.language import native
-from penstock.codec.object_memory import address
 from penstock.codec.library import functions
+from penstock.codec.object_memory import address
 from penstock.codec.primitives import copy, load32, load64, store32, store64
 
 _LONG = 1 << 16  # bytes from which on other threads may run meanwhile
@@ -69,7 +69,7 @@ EXPORTS = BRIEF = [count_rows, divide_rows, count_places, place_rows]
 
 def divided(data: np.ndarray, parts: np.ndarray, number: int) -> list[np.ndarray] | None:
     """The rows of each part, in their order; None where this is left to NumPy: other kinds of elements, or a part that is not there."""
-    code = functions("rows")
+    code = functions("row_division")
     if code is None or data.dtype.hasobject or parts.dtype != np.int32 or not (data.flags.c_contiguous and parts.flags.c_contiguous):
         return None
     rest, rows, counts = data.shape[parts.ndim:], parts.size, np.zeros(number, np.int64)
@@ -86,7 +86,7 @@ def divided(data: np.ndarray, parts: np.ndarray, number: int) -> list[np.ndarray
 def put_together(indices: list[np.ndarray], data: list[np.ndarray]) -> np.ndarray | None:
     """An array with each row of ``data`` at the place that ``indices`` say, the last of several that have the same one, and zeros where none is; None
     where this is left to NumPy. Shapes fit together."""
-    code = functions("rows")
+    code = functions("row_division")
     plain = code is not None and not data[0].dtype.hasobject and all(each.dtype == np.int32 and each.flags.c_contiguous for each in indices)
     if not plain or not all(each.flags.c_contiguous for each in data):
         return None
