@@ -209,6 +209,8 @@ class _BackwardWalk:
         scopes = contextlib.ExitStack()
         if not op.graph.imperative:
             scopes.enter_context(name_scope(op.name + "_grad"))
+            if default_graph() is op.graph:
+                scopes.enter_context(op.graph._original_op(op))
             if self._colocate:
                 scopes.enter_context(default_graph().colocate_with(op, True))
         return scopes

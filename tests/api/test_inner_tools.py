@@ -154,7 +154,11 @@ def test_modules_are_where_programs_look_for_them():
         from tensorflow.python.profiler.profile_context import ProfileContext
         from tensorflow.python.pywrap_tensorflow import EqualGraphDefWrapper
         from tensorflow.python.tools import freeze_graph, inspect_checkpoint, optimize_for_inference_lib, saved_model_utils, strip_unused_lib
-        from tensorflow.python.util import keyword_args, object_identity
+        from tensorflow.python.util import decorator_utils, keyword_args, object_identity
+        assert decorator_utils.get_qualified_name(tf.Session.run).endswith("Session.run")
+        noted = decorator_utils.add_notice_to_docstring("\\n  Brief\\n\\n  More.", "Instead.", "None", "(old)", ["Note"])
+        assert noted == "Brief (old)\\n\\nNote\\nInstead.\\n\\nMore.", noted
+        assert decorator_utils.add_notice_to_docstring(None, "Instead.", "None", "(old)", ["Note"]) == "None\\n\\nNote\\nInstead."
         from tensorflow.tools.graph_transforms import TransformGraph
         assert MirroredStrategyV1 is tf.distribute.MirroredStrategy and window_ops.hann_window is tf.signal.hann_window
         assert EqualGraphDefWrapper(b"", b"") == b"" and b"differ" in EqualGraphDefWrapper(tf.GraphDef(node=[{"name": "n"}]).SerializeToString(), b"")

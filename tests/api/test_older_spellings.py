@@ -53,3 +53,30 @@ def test_orders_of_arguments(warnings):
         assert old.tolist() == new.tolist() == [[1, 2, 1, 2]] and (first.tolist(), second.tolist()) == ([[1]], [[2]])
         assert losses[0].tolist() == losses[1].tolist()
     assert [text.partition(" was called")[0] for text in warnings] == ["tf.concat", "tf.split", "tf.nn.sampled_softmax_loss"]
+
+
+def test_names_of_arguments(warnings):
+    with tf.Graph().as_default(), tf.Session() as session:
+        a = tf.constant([[1.0, 2.0]])
+        first, second = tf.split(split_dim=1, num_split=2, value=a)
+        results = [tf.concat(concat_dim=1, values=[a, a]), first, second, tf.reduce_sum(a, reduction_indices=[1], keep_dims=True),
+                   tf.expand_dims(a, dim=0)[0], tf.squeeze(a, squeeze_dims=[0]), tf.argmax(a, dimension=1), tf.nn.l2_normalize(a, dim=0),
+                   tf.reverse_sequence(a, [2], seq_dim=1, batch_dim=0), tf.reduce_mean(a, reduction_indices=0)]
+        assert [value.tolist() for value in session.run(results)] == [
+            [[1, 2, 1, 2]], [[1]], [[2]], [[3]], [[1, 2]], [1, 2], [1], [[1, 1]], [[2, 1]], [1, 2]]
+    renamed = [("split_dim of split", "axis"), ("num_split of split", "num_or_size_splits"), ("concat_dim of concat", "axis")]
+    older = [("keep_dims", "keepdims"), ("reduction_indices", "axis"), ("dim", "axis"), ("squeeze_dims", "axis"), ("dimension", "axis"),
+             ("seq_dim", "seq_axis"), ("batch_dim", "batch_axis")]
+    assert warnings == [f"{old} (from penstock.ops.array.pack) is deprecated. Use `{new}` instead." for old, new in renamed] + [
+        f"`{old}` is the older name of an argument. Use `{new}`." for old, new in older]
+    with pytest.raises(ValueError, match="Cannot specify both 'concat_dim' and 'axis'"):
+        tf.concat([a, a], axis=1, concat_dim=1)
+
+
+def test_names_of_arguments_of_keras_1(warnings):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])
+    model.compile("sgd", "mse")
+    batches = iter([(np.ones([4, 2]), np.ones([4, 1]))] * 8)
+    model.fit_generator(batches, 2, verbose=0, max_q_size=2, nb_worker=1, pickle_safe=False)
+    assert model.predict_generator(batches, 1, max_q_size=2).shape == (4, 1)
+    assert [text.partition(" ")[0] for text in warnings] == ["max_q_size", "nb_worker", "pickle_safe", "max_q_size"]

@@ -176,6 +176,16 @@ with h5py.File("file.h5", "r") as file:
     assert run("run", "prog.py", program=program).stdout == "abc abc ['a', 'bc']\n"
 
 
+def test_scipy_has_its_older_names(run):
+    program = """
+import scipy.sparse
+import scipy.stats
+from scipy.sparse.linalg.eigen.arpack import eigsh
+print(eigsh(2 * scipy.sparse.identity(5).tocsr(), 1, which="LM")[0].round(3), scipy.stats.frechet_r is scipy.stats.weibull_min)
+"""
+    assert run("run", "prog.py", program=program).stdout == "[2.] True\n"
+
+
 def test_names_of_the_era_can_be_left_out(run):
     result = run("run", "--no-era", "prog.py", program="import numpy as np\nprint(hasattr(np, 'float'))", quiet=False)
     assert (result.stdout, result.stderr) == ("False\n", "")

@@ -86,3 +86,15 @@ def test_tensors_around_operations():
     graph = tf.get_default_graph()
     assert tf.contrib.graph_editor.select._get_input_ts(graph) == [a, total.op.inputs[0], b]
     assert len(tf.contrib.graph_editor.select._get_output_ts(graph)) == 4
+
+
+def test_gradients_and_their_copies_know_the_operation_that_they_belong_to():
+    w = tf.placeholder(tf.float32, [], name="w")
+    y = tf.multiply(tf.multiply(w, w, name="square"), w, name="cube")
+    (slope,) = tf.gradients(y, w, name="slope")
+    product = slope.graph.get_operation_by_name("slope/cube_grad/Mul_1")
+    assert product._original_op is y.op and y.op._original_op is None
+    copied = ge.graph_replace(slope, {w: tf.constant(2.0)}, dst_scope="copy")
+    assert slope.graph.get_operation_by_name("copy/slope/square_grad/Mul_1")._original_op.name == "copy/square"
+    with tf.Session() as session:
+        assert session.run(copied) == 12.0

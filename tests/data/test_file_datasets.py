@@ -88,8 +88,10 @@ def test_list_files(tmp_path):
     found = [str(tmp_path / name).encode() for name in ("a.txt", "b.txt")]
     assert listed(data.Dataset.list_files(str(tmp_path / "*.txt"), shuffle=False)) == found
     assert sorted(listed(data.Dataset.list_files([str(tmp_path / "a*"), str(tmp_path / "b*")]))) == found
-    with pytest.raises(tf.errors.InvalidArgumentError, match="No files matched"):
-        listed(data.Dataset.list_files(str(tmp_path / "*.none")))
+    nothing = data.Dataset.list_files(str(tmp_path / "*.none"))
+    assert listed(nothing) == []  # TensorFlow's one-shot iterators leave the check behind
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="No files matched"):
+        session.run(nothing.make_initializable_iterator().initializer)
 
 
 def test_writing_records(tmp_path):

@@ -126,3 +126,17 @@ def test_names_and_missing_functions():
     recursive.node.add(name="call", op="Endless")
     with tf.Graph().as_default(), pytest.raises(ValueError, match="'Endless' cannot be called"):
         tf.import_graph_def(recursive)
+
+
+def test_calls_on_a_device_that_is_fed():
+    @Defun(tf.float32)
+    def double(x):
+        return 2.0 * x
+
+    device = tf.placeholder(tf.string, [])
+    (doubled,) = tf.raw_ops.RemoteCall(target=device, args=[tf.constant(3.0)], Tout=[tf.float32], f=double)
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as session:
+        for name in ("/cpu:1", "/job:localhost/replica:0/task:0/device:CPU:0"):
+            assert session.run(doubled, {device: name}) == 6.0
+        with pytest.raises(tf.errors.UnimplementedError, match="/task:1/device:CPU:0 is a device of another task"):
+            session.run(doubled, {device: "/job:localhost/replica:0/task:1/cpu:0"})

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.keras import models
 
 pytestmark = pytest.mark.process
 X = np.arange(24, dtype=np.float32).reshape(12, 2) / 24
@@ -133,11 +134,15 @@ def test_a_chain_is_not_cloned_on_top_of_layers():
     assert tf.keras.models.clone_model(model, input_tensors=start).count_params() == 20
     with pytest.raises(ValueError, match="on top of a tensor that comes from a Keras layer other than an `InputLayer`"):
         tf.keras.models.clone_model(model, input_tensors=tf.keras.layers.Dense(4)(start))
+    for clone, wrong in ((models.clone_sequential, tf.keras.Model(start, tf.keras.layers.Dense(4)(start))), (models.clone_functional, model)):
+        with pytest.raises(ValueError, match="Expected `model` argument to be a"):
+            clone(wrong)
 
 
 IMPERATIVE = """
 import numpy as np
 import penstock as tf
+from penstock.keras import models
 tf.enable_eager_execution()
 keras, layers, K = tf.keras, tf.keras.layers, tf.keras.backend
 x = np.linspace(-1, 1, 24, dtype=np.float32).reshape(12, 2)

@@ -142,6 +142,12 @@ def test_dense_table():
         for key, name in (([0, 0], "empty_key"), ([-1, -1], "deleted_key")):
             with pytest.raises(tf.errors.InvalidArgumentError, match=f"Using the {name} as a table key is not allowed"):
                 session.run(table.insert([key], [[1.0, 2.0]]))
+        assert [array.tolist() for array in session.run(table.export())] == [[[3, 4]] + 3 * [[0, 0]], [[1, 2]] + 3 * [[0, 0]]]  # all places
+        session.run(table.insert([[5, 6], [5, 7], [5, 8]], np.ones([3, 2])))
+        assert len(session.run(table.export())[0]) == 8  # there are twice as many when 4 of 4 are wanted
+        session.run(table.erase([[5, 6], [5, 7], [5, 8]]))
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"Expected key shape \[1,2\] got \[1,2,2\]"):
+            session.run(table.lookup([[[3, 4], [5, 5]]]))
         session.run(table.erase([[3, 4]]))
         assert session.run(table.size()) == 0
         with pytest.raises(tf.errors.InvalidArgumentError, match="power of 2, got: 3"):

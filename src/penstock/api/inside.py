@@ -19,7 +19,7 @@ from penstock.graph.composite import IndexedSlices, SparseTensor, SparseTensorVa
 from penstock.graph.device import canonical_name
 from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
-from penstock.graph.node import Operation, Tensor
+from penstock.graph.node import Tensor
 from penstock.graph.opdef import REGISTRY
 from penstock.graph.scopes import add_to_collections
 from penstock.graph.shape import TensorShape, as_shape, broadcast
@@ -163,10 +163,6 @@ def prepend_name_scope(name: str, import_scope: str | None) -> str:
         return name
     scope = import_scope.rstrip("/")
     return re.sub(r"^([\^]|loc:@)?", lambda mark: f"{mark[0]}{scope}/", name, count=1)
-
-
-def set_shapes_for_outputs(op: Operation) -> None:
-    """Nothing: outputs have their shapes as soon as there is an operation."""
 
 
 def collect_summary(value: Any, collections: Any, default_collections: Any) -> None:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import traceback
 from collections.abc import Callable, Iterator, MutableMapping, MutableSet
 from typing import Any
@@ -102,3 +103,24 @@ def get_test_data(train_samples: int, test_samples: int, input_shape: tuple[int,
     labels = random.randint(0, num_classes, size=(count,))
     inputs = (templates[labels] + random.normal(loc=0, scale=1., size=(count, *input_shape))).astype(np.float32)
     return (inputs[:train_samples], labels[:train_samples]), (inputs[train_samples:], labels[train_samples:])
+
+
+# --- util.decorator_utils --------------------------------------------------------------------------------------------
+
+def get_qualified_name(function: Any) -> str:
+    """The name of a function, with the classes around it."""
+    return str(function.__qualname__)
+
+
+def validate_callable(func: Any, decorator_name: str) -> None:
+    """ValueError unless a decorator is given something that can be called."""
+    if not callable(func):
+        raise ValueError(f"{func} is not a function. If this is a property, make sure @property appears before @{decorator_name} in your source "
+                         "code.")
+
+
+def add_notice_to_docstring(doc: str | None, instructions: str, no_doc_str: str, suffix_str: str, notice: list[str]) -> str:
+    """A docstring with a notice behind its first line, and a suffix to that; ``no_doc_str`` stands for one that is not there."""
+    brief, _, rest = inspect.cleandoc(doc).partition("\n") if doc else (None, "", "")
+    parts = [no_doc_str if brief is None else f"{brief} {suffix_str}", "\n".join([*notice, instructions]), rest.strip("\n")]
+    return "\n\n".join(part for part in parts if part)

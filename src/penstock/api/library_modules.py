@@ -23,6 +23,7 @@ MODULES = {
     "contrib.checkpoint.python": "containers python_state split_dependency visualize",
     "contrib.cluster_resolver.python.training": (
         "cluster_resolver gce_cluster_resolver kubernetes_cluster_resolver slurm_cluster_resolver tfconfig_cluster_resolver tpu_cluster_resolver"),
+    "contrib.copy_graph.python.util": "copy_elements",
     "contrib.crf.python.ops": "crf",
     "contrib.cudnn_rnn.python.layers": "cudnn_rnn",
     "contrib.cudnn_rnn.python.ops": "cudnn_rnn_ops",
@@ -274,7 +275,8 @@ NAMES: dict[str, dict[str, str]] = {
     "contrib.learn.python.learn.estimators.dnn": {"_dnn_model_fn": "penstock.contrib.learn.canned.models:dnn_model_fn"},
     "contrib.learn.python.learn.estimators.linear": {"_linear_model_fn": "penstock.contrib.learn.canned.models:linear_model_fn"},
     "contrib.learn.python.learn.estimators.dnn_linear_combined": {
-        "_dnn_linear_combined_model_fn": "penstock.contrib.learn.canned.models:combined_model_fn"},
+        "_dnn_linear_combined_model_fn": "penstock.contrib.learn.canned.models:combined_model_fn",
+        "_get_embedding_variable": "penstock.contrib.learn.canned.models:embedding_tables"},
     **{f"python.estimator.canned.{module}": {f"_{module}_model_fn": f"penstock.estimator.canned.model_fns:{module}_model_fn"}
        for module in ("baseline", "dnn", "dnn_linear_combined", "linear")},
     "python.estimator.estimator": {"_load_global_step_from_checkpoint_dir": "penstock.api.inside:load_global_step"},

@@ -108,7 +108,8 @@ _GONE = _ModuleAliases({"imp": "penstock.cli.old_imp", "xml.etree.cElementTree":
 _EMPTIED = _ModuleAliases({"scipy.misc": "penstock.cli.old_scipy_misc"})  # SciPy still has it, without the functions
 
 
-_CHANGED = _ChangedModules({"h5py": "penstock.cli.old_h5py", "PIL.Image": "penstock.cli.old_pillow"})
+_CHANGED = _ChangedModules({"h5py": "penstock.cli.old_h5py", "PIL.Image": "penstock.cli.old_pillow",
+                            "scipy.sparse.linalg": "penstock.cli.old_scipy_linalg", "scipy.stats": "penstock.cli.old_scipy_stats"})
 
 
 _KINDS = {float: np.floating, int: np.integer, complex: np.complexfloating}

@@ -69,16 +69,17 @@ def _leave_collections(function: FuncGraph) -> None:
 
 
 def copy_into_function(dataset: Tensor, name: str) -> FuncGraph:
-    """A function without arguments that makes a dataset anew; ValueError if it depends on state, which a function cannot take along."""
+    """A function without arguments that makes a dataset anew; ValueError if it depends on state, which a function cannot take along.
+
+    Control dependencies are left behind, as in TensorFlow: an iterator over no files ends at once, although ``list_files`` asks for some.
+    """
     graph = separate_function(name, default_graph())
     copies: dict[Tensor, Tensor] = {}
-    nodes: dict[Operation, Operation] = {}
-    for op in operations_behind([dataset], (), ()):
+    for op in operations_behind([dataset], (), (), control=False):
         _check_without_state(op)
-        with graph.as_default(), graph.control_dependencies([nodes[other] for other in op._control_inputs]):
-            inputs = tuple(copies[tensor] for tensor in op._inputs)
-            nodes[op] = op.definition.add_node(graph, f"{graph.name}/{op.name}", inputs, op.attrs)
-        copies.update(zip(op.outputs, nodes[op].outputs))
+        with graph.as_default():
+            made = op.definition.add_node(graph, f"{graph.name}/{op.name}", tuple(copies[tensor] for tensor in op._inputs), op.attrs)
+        copies.update(zip(op.outputs, made.outputs))
     graph.outputs = [copies[dataset]]
     return graph
 

@@ -30,6 +30,8 @@ def model_to_estimator(keras_model: Any = None, keras_model_path: str | None = N
     """``tf.keras.estimator.model_to_estimator``: an estimator of a compiled model, which starts from the model's weights."""
     if (keras_model is None) == (keras_model_path is None):
         raise ValueError("Either `keras_model` or `keras_model_path` needs to be provided, but not both.")
+    if keras_model_path is not None and (keras_model_path.startswith("gs://") or "storage.googleapis.com" in keras_model_path):
+        raise ValueError(f"{keras_model_path} is not a local path. Please copy the model locally first.")
     if checkpoint_format != "saver":
         raise NotImplementedError(f'model_to_estimator: checkpoints are of the format "saver". Got {checkpoint_format!r}')
     model = load_model(keras_model_path, custom_objects) if keras_model is None else keras_model

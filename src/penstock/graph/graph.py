@@ -36,6 +36,7 @@ class _ThreadState(threading.local):
         self.colocation: list[Any] = []  # Operations, or None
         self.outside: list[Any] = []  # the devices outside all blocks of colocation
         self.control: list[_Controller] = []
+        self.original: Operation | None = None
 
 
 class _Controller:
@@ -104,6 +105,7 @@ class Graph(Collections):
                 self._apply_devices(op)
             if state.colocation or colocate:
                 self._apply_colocation(op, colocate)
+            op._original_op = state.original
             if self._gradient_overrides and definition.type in self._gradient_overrides:
                 op._extra["_gradient_op_type"] = AttrValue(s=self._gradient_overrides[definition.type].encode())
             if self._kernel_labels and definition.type in self._kernel_labels:
@@ -111,6 +113,22 @@ class Graph(Collections):
             self._ops.append(op)
             self._by_name[name] = op
             return op
+
+    def _add_op(self, op: Operation) -> None:
+        """Adds an operation that was made without its inputs: see late_inputs.py."""
+        with self._lock:
+            self._note_change()
+            self._names[op.name.lower()] = self._names.get(op.name.lower(), 0) + 1
+            self._ops.append(op)
+            self._by_name[op.name] = op
+
+    @property
+    def _colocation_stack(self) -> list[Any]:
+        return self._state.colocation
+
+    def _record_op_seen_by_control_dependencies(self, op: Operation) -> None:
+        for controller in self._active_controllers():
+            controller.seen.add(op)
 
     def call(self, definition: Any, values: Any, given: dict[str, Any], name: str | None) -> Any:
         """What calling an op gives, in imperative style."""
@@ -373,6 +391,15 @@ class Graph(Collections):
             yield
         finally:
             self._extra_attrs = outer
+
+    @contextmanager
+    def _original_op(self, op: Operation) -> Iterator[None]:
+        """Ops made inside note that they were made for the sake of ``op``: those of its gradient."""
+        outer, self._state.original = self._state.original, op
+        try:
+            yield
+        finally:
+            self._state.original = outer
 
     @contextmanager
     def container(self, container_name: str) -> Iterator[str]:

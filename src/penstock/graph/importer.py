@@ -171,7 +171,7 @@ class Importer:
             raise ValueError(f"Node {node.name!r} ({node.op}) has no input from outside of its loop")
         stand_in = forward[0] if forward else ""  # for what comes from the next iteration, until that is there
         inputs = tuple(self._tensor(node, text if text in forward else stand_in) for text in texts)
-        attributes = _attributes(definition, node)
+        attributes = attributes_of(definition, node)
         attributes.update((name, self._library.get(value)) for name, value in attributes.items()
                           if definition.attrs[name].kind == "func" and name not in definition.implied)
         self._library.count_outputs(node, sum(attributes[arg.number_attr] for arg in definition.outputs if arg.number_attr is not None))
@@ -232,7 +232,8 @@ def _is_of_process(gradient: AttrValue) -> bool:
     return re.fullmatch(r"\w*PartitionedCall-\d+", gradient.s.decode()) is not None
 
 
-def _attributes(definition: OpDef, node: NodeDef) -> dict[str, Any]:
+def attributes_of(definition: OpDef, node: NodeDef) -> dict[str, Any]:
+    """The attributes of a NodeDef as plain values, with the defaults of those that it leaves out."""
     attributes: dict[str, Any] = {}
     for name, attr in definition.attrs.items():
         if name in node.attr:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tensorboard.compat.proto.attr_value_pb2 import AttrValue
@@ -25,14 +25,17 @@ if TYPE_CHECKING:
 class Operation:
     """A node: an op type with inputs, attributes, a name and a device. ``outputs`` are its Tensors.
 
-    Made by calling an op (``tf.matmul(a, b)``), never directly. ``attrs`` holds plain Python values, see ``graph/attrs.py``.
+    Made by calling an op (``tf.matmul(a, b)``), hardly ever directly (``late_inputs.py``). ``attrs`` holds plain Python values, see ``attrs.py``.
     """
 
-    __slots__ = ("__weakref__", "_colocation", "_control_inputs", "_device", "_extra", "_id", "_inputs", "_note", "_saved", "_source", "attrs",
-                 "definition", "graph", "name", "outputs")
+    __slots__ = ("__weakref__", "_colocation", "_control_inputs", "_device", "_extra", "_id", "_inputs", "_note", "_original_op", "_saved", "_source",
+                 "attrs", "definition", "graph", "name", "outputs")
 
     def __init__(self, graph: Graph, definition: OpDef, name: str, inputs: tuple[Tensor, ...], attributes: dict[str, Any],
-                 dtypes_and_shapes: list[tuple[DType, TensorShape]]) -> None:
+                 dtypes_and_shapes: list[tuple[DType, TensorShape]], *rest: Any) -> None:
+        if rest:  # TensorFlow's own constructor, which has more arguments
+            self._begin(graph, definition, name, inputs, attributes, dtypes_and_shapes, *rest)
+            return
         self.graph, self.definition, self.name, self.attrs = graph, definition, name, attributes
         self._inputs = inputs
         self._control_inputs: list[Operation] = []
@@ -41,12 +44,14 @@ class Operation:
         self._extra: dict[str, AttrValue] = {}  # attributes that the op type does not declare: _XlaCompile, ...
         self._note: Any = None  # what passes may know of it beyond its op and inputs: see graph/notes.py
         self._saved: Any = None  # what gradients have made this op keep: see function_gradients.py
+        self._original_op: Operation | None = None  # the operation that this one is part of the gradient of: see Graph._original_op
         self._id = graph._next_id()
         self._source = source.user_frames()
         self.outputs: list[Tensor] = [Tensor(self, i, dtype, shape) for i, (dtype, shape) in enumerate(dtypes_and_shapes)]
         for tensor in inputs:
             tensor._consumers.append(self)
 
+    _begin: Callable[..., None]  # given by late_inputs.py
     own_gradient: Any = None  # the function that differentiates this one operation, if it is not its definition's: of imperative style
 
     def result(self, index: int) -> Any:
@@ -166,6 +171,12 @@ class Operation:
     def _remove_all_control_inputs(self) -> None:
         """For editors, as ``_update_input``."""
         self._control_inputs.clear()
+        self.graph._note_change()
+
+    def _add_input(self, tensor: Tensor, dtype: Any = None) -> None:
+        """Adds an input: see late_inputs.py."""
+        self._inputs = (*self._inputs, tensor)
+        tensor._consumers.append(self)
         self.graph._note_change()
 
     def _update_input(self, index: int, tensor: Tensor) -> None:

@@ -60,7 +60,8 @@ def _new_id(op: EagerOperation) -> int:
 
 # What hardly any operation has: it is there when it is asked for, since setting it would cost every operation.
 _LATER: dict[str, Any] = {"_id": _new_id, "_control_inputs": lambda op: [], "_colocation": lambda op: (), "_note": lambda op: None,
-                          "_saved": lambda op: None, "_handles": lambda op: None, "_own_gradient": lambda op: None, "error": lambda op: None}
+                          "_saved": lambda op: None, "_original_op": lambda op: None, "_handles": lambda op: None, "_own_gradient": lambda op: None,
+                          "error": lambda op: None}
 
 
 def _of_call(name: str) -> Any:

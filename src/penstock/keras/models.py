@@ -26,11 +26,14 @@ def clone_model(model: Any, input_tensors: Any = None, clone_function: Callable[
         raise ValueError("Expected `model` argument to be a functional `Model` instance, but got a subclass model instead.")
     make = _clone if clone_function is None else clone_function
     if isinstance(model, Sequential):
-        return _clone_chain(model, input_tensors, make)
-    return _clone_graph(model, input_tensors, make)
+        return clone_sequential(model, input_tensors, make)
+    return clone_functional(model, input_tensors, make)
 
 
-def _clone_chain(model: Any, input_tensors: Any, make: Callable[[Any], Any]) -> Any:
+def clone_sequential(model: Any, input_tensors: Any = None, make: Callable[[Any], Any] = _clone) -> Any:
+    """A copy of a chain of layers."""
+    if not isinstance(model, Sequential):
+        raise ValueError(f"Expected `model` argument to be a `Sequential` model instance, but got: {model}")
     layers = [make(layer) for layer in model.layers]
     given = nest.flatten(input_tensors) if input_tensors is not None else []
     if len(given) > 1:
@@ -46,7 +49,10 @@ def _clone_chain(model: Any, input_tensors: Any, make: Callable[[Any], Any]) -> 
     return Sequential([*([make(first)] if isinstance(first, InputLayer) else []), *layers], name=model.name)
 
 
-def _clone_graph(model: Any, input_tensors: Any, make: Callable[[Any], Any]) -> Any:
+def clone_functional(model: Any, input_tensors: Any = None, make: Callable[[Any], Any] = _clone) -> Any:
+    """A copy of a graph of layers."""
+    if not isinstance(model, Model) or isinstance(model, Sequential):
+        raise ValueError(f"Expected `model` argument to be a functional `Model` instance, got: {model}")
     if input_tensors is None:
         inputs = [Input(batch_shape=layer._batch_input_shape, dtype=layer.dtype, sparse=layer.sparse, name=layer.name)
                   for layer in model._input_layers]

@@ -166,6 +166,16 @@ def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old
     return old_value
 
 
+def older_argument(new: str, new_value: Any, old: str, old_value: Any) -> Any:
+    """The value of an argument that had another name in older versions; the old name warns once. ValueError if both are given."""
+    if old_value is None:
+        return new_value
+    if new_value is not None:
+        raise ValueError(f"Cannot specify both '{old}' and '{new}'")
+    _warn((old, new), True, "`%s` is the older name of an argument. Use `%s`.", old, new)
+    return old_value
+
+
 @contextmanager
 def silence() -> Iterator[None]:
     """No such warnings inside."""

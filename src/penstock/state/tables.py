@@ -6,7 +6,6 @@ are plain Python values, so that equal keys of any array are equal here.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -153,51 +152,74 @@ class StaticTable(LookupTable):
 
 
 class DenseTable(LookupTable):
-    """A mutable table in which two keys, the empty and the deleted one, are reserved."""
+    """A mutable table in which two keys, the empty and the deleted one, are reserved.
+
+    It has a number of places for entries, which doubles when more than ``max_load_factor`` of them are taken. Exports show the free places, too.
+    """
 
     kind = "MutableDenseHashTable"
 
-    def __init__(self, name: str, key_dtype: DType, value_dtype: DType, value_shape: tuple[int, ...], empty_key: Any,
-                 deleted_key: Any = None) -> None:
+    def __init__(self, name: str, key_dtype: DType, value_dtype: DType, value_shape: tuple[int, ...], places: int, max_load_factor: float,
+                 empty_key: Any, deleted_key: Any = None) -> None:
         super().__init__(name, key_dtype, value_dtype, value_shape, np.shape(empty_key))
+        self._places, self._max_load_factor = places, max_load_factor
         if not np.size(empty_key):
             raise invalid_argument(f"Empty key must have elements, got shape {brackets(self.key_shape)}")
-        (empty,) = self._keys(empty_key)
-        self._reserved = {empty: "empty_key"}
+        (self._empty,) = self._keys(empty_key)
+        self._reserved = {self._empty: "empty_key"}
         if deleted_key is not None:
             if np.shape(deleted_key) != self.key_shape:
                 raise invalid_argument("Empty and deleted keys must have same shape, got shapes: "
                                        f"{brackets(self.key_shape)} and {brackets(np.shape(deleted_key))}")
             (deleted,) = self._keys(deleted_key)
-            if deleted == empty:
+            if deleted == self._empty:
                 raise invalid_argument("Empty and deleted keys cannot be equal")
             self._reserved[deleted] = "deleted_key"
 
-    def _check_not_reserved(self, keys: Iterable[Any]) -> None:
-        for key in keys:
+    def _check_keys(self, keys: Any) -> None:
+        """InvalidArgumentError unless ``keys`` are one key or a list of keys, none of them a reserved one."""
+        number = (np.shape(keys) or (1,))[0]
+        if np.size(keys) != number * int(np.prod(self.key_shape)):
+            raise invalid_argument(f"Expected key shape {brackets((number, *self.key_shape))} got {brackets(np.shape(keys))}")
+        for key in self._keys(keys):
             if key in self._reserved:
                 raise invalid_argument(f"Using the {self._reserved[key]} as a table key is not allowed")
 
     def find(self, keys: Any, default: Any) -> np.ndarray:
         """As of any table."""
-        self._check_not_reserved(self._keys(keys))
+        self._check_keys(keys)
         return super().find(keys, default)
 
     def insert(self, keys: Any, values: Any) -> None:
         """As of any table."""
-        self._check_not_reserved(self._keys(keys))
+        self._check_keys(keys)
+        with self._lock:
+            wanted = len(self._entries) + (np.shape(keys) or (1,))[0]
+            while wanted > self._places * self._max_load_factor:
+                self._places *= 2
         super().insert(keys, values)
 
     def remove(self, keys: Any) -> None:
         """As of any table."""
-        self._check_not_reserved(self._keys(keys))
+        self._check_keys(keys)
         super().remove(keys)
 
     def replace(self, keys: Any, values: Any) -> None:
-        """Makes these the only entries. TensorFlow's tables export their empty places too: these are left out."""
+        """Makes these the only entries; ``keys`` are the places of an exported table."""
         super().replace(keys, values)
-        for key in self._reserved:
-            self._entries.pop(key, None)
+        with self._lock:
+            self._places = len(keys)
+            for key in self._reserved:
+                self._entries.pop(key, None)
+
+    def export(self) -> tuple[np.ndarray, np.ndarray]:
+        """The keys and values of all places: behind the entries the empty key, with zeros or empty strings."""
+        keys, values = super().export()
+        free = self._places - len(keys)
+        blank = b"" if self.value_dtype.np == np.dtype(object) else 0
+        empty = self._array([self._empty], self.key_dtype, (1,), self.key_shape)
+        return (np.concatenate([keys, np.broadcast_to(empty, (free, *self.key_shape))]),
+                np.concatenate([values, np.full((free, *self.value_shape), blank, self.value_dtype.np)]))
 
 
 def _as_text(item: Any) -> Any:

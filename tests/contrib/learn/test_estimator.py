@@ -57,7 +57,7 @@ def test_evaluation_and_predictions(model):
     assert model.predict(input_fn=inputs, as_iterable=False)["y"].shape == (3, 1)
     assert [len(each["y"]) for each in model.predict({"x": X}, batch_size=2, iterate_batches=True)] == [2, 1]
     with pytest.raises(ValueError, match="Expected to run at least one output from"):
-        next(model.predict(input_fn=inputs, outputs=["z"]))
+        model.predict(input_fn=inputs, outputs=["z"])  # the graph is built before the first prediction is asked for
 
 
 def test_other_inputs_than_before(model):

@@ -9,8 +9,9 @@ import pytest
 from penstock.graph import dtypes as dt
 from penstock.graph.opdef import lookup
 from penstock.native.calls import Array, Buffer, Unsupported
+from penstock.native.contract import convolution as convolutions
 from penstock.native.contract import gemm, panels, product
-from penstock.native.contract.product import Epilogue
+from penstock.native.contract.product import Epilogue, emit
 from penstock.native.contract.tile import Tile
 from penstock.native.emitter import Emitter
 from penstock.native.table.call_table import CallTable
@@ -206,6 +207,22 @@ def test_convolutions(data_format, padding):
 
 
 ATTRS = {"strides": [1, 1, 1, 1], "dilations": [1, 1, 1, 1], "padding": "SAME", "data_format": "NHWC", "explicit_paddings": []}
+
+
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+@pytest.mark.parametrize(("height", "width", "window", "stride"), [(6, 5, (3, 5), 1), (7, 5, (3, 5), 2), (4, 5, (4, 5), 1), (4, 5, (4, 5), 3)])
+def test_input_gradients_of_filters_as_wide_as_the_image(data_format, height, width, window, stride, monkeypatch):
+    """Each of their taps meets one pixel: no more is computed than the sums need."""
+    rng, terms = np.random.default_rng(0), []
+    monkeypatch.setattr(convolutions, "emit", lambda b, product, *args: (terms.append(product.m * product.n * product.k), emit(b, product, *args))[1])
+    rows = (height - window[0]) // stride + 1
+    f, dy = (rng.standard_normal(shape).astype(np.float32) for shape in ((*window, 3, 4), (2, rows, 1, 4)))
+    sizes, strides = np.array([2, height, width, 3], np.int32), [1, stride, stride, 1]
+    if data_format == "NCHW":
+        dy, sizes, strides = np.ascontiguousarray(dy.transpose(0, 3, 1, 2)), sizes[[0, 3, 1, 2]], [1, 1, stride, stride]
+    attrs = {"strides": strides, "padding": "VALID", "data_format": data_format, "dilations": [1, 1, 1, 1], "explicit_paddings": []}
+    close(run_op(lookup("Conv2DBackpropInput"), [sizes, f, dy], attrs)[0], _backprop_input(sizes, f, dy, **attrs), f[:, :, 0].size)
+    assert sum(terms) <= 2 * height * f.size  # of which each row of the image needs at most one filter's
 
 
 @pytest.mark.parametrize("batch", [0, 1, 5])

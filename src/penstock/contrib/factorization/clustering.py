@@ -63,8 +63,8 @@ class KMeans:
         init_op = _Beginning(self, given, count, clusters, moved, initialized).op()
         inputs, centers = self._inputs, clusters
         if self._is_cosine:
-            inputs = [l2_normalize(each, dim=1) for each in inputs]
-            centers = clusters if self._has_unit_clusters() else l2_normalize(clusters, dim=1)
+            inputs = [l2_normalize(each, axis=1) for each in inputs]
+            centers = clusters if self._has_unit_clusters() else l2_normalize(clusters, axis=1)
         all_scores, scores, indices = self._assign(inputs, centers)
         if not self._use_mini_batch:
             return all_scores, indices, scores, initialized, init_op, self._move_all(inputs, count, indices, clusters)
@@ -81,7 +81,7 @@ class KMeans:
             else:
                 scores = (tf.reduce_sum(tf.square(each), 1, keepdims=True) - 2 * tf.matmul(each, clusters, transpose_b=True)
                           + tf.transpose(tf.reduce_sum(tf.square(clusters), 1, keepdims=True)))
-            units = l2_normalize(clusters, dim=1) if self._is_cosine and not self._has_unit_clusters() else clusters
+            units = l2_normalize(clusters, axis=1) if self._is_cosine and not self._has_unit_clusters() else clusters
             indices, distances = NearestNeighbors(each, units, 1)
             if self._is_cosine:  # of unit vectors: half the squared Euclidean one
                 distances *= 0.5
@@ -95,7 +95,7 @@ class KMeans:
         ones = [tf.reshape(tf.ones(tf.reshape(tf.shape(each)[0], [-1])), [-1, 1]) for each in inputs]
         counts = [unsorted_segment_sum(one, index, count) for one, index in zip(ones, indices)]
         means = tf.add_n(sums) / (tf.cast(tf.add_n(counts), sums[0].dtype) + epsilon)
-        return tf.assign(clusters, l2_normalize(means, dim=1) if self._has_unit_clusters() else means)
+        return tf.assign(clusters, l2_normalize(means, axis=1) if self._has_unit_clusters() else means)
 
     def _move_some(self, inputs: list[Any], all_indices: Any, clusters: Any, counts: Any) -> Any:
         """Clusters move towards their points of this batch, by less the more points they have seen."""
@@ -117,7 +117,7 @@ class KMeans:
 
         def copy() -> Any:
             with tf.control_dependencies([tf.assign(countdown, self._steps - 1)]):
-                units = l2_normalize(moved, dim=1) if self._is_cosine else moved
+                units = l2_normalize(moved, axis=1) if self._is_cosine else moved
                 with tf.control_dependencies([tf.assign(clusters, units)]), tf.control_dependencies([tf.assign(counts, tf.zeros_like(counts))]):
                     return tf.identity(countdown)
 
@@ -154,7 +154,7 @@ class _Beginning:
     def _add(self) -> Any:
         new = self._choose()
         if self._kmeans._is_cosine:
-            new = l2_normalize(new, dim=1)
+            new = l2_normalize(new, axis=1)
         return self._count_left(tf.cond(tf.equal(self._chosen, 0), lambda: new, lambda: tf.concat([self._clusters, new], 0)))
 
     def _choose(self) -> Any:
@@ -166,7 +166,7 @@ class _Beginning:
         if self._initial == RANDOM_INIT:
             return tf.cond(self._points <= self._remaining, lambda: tf.concat(self._inputs, 0), self._random)
         with tf.control_dependencies([tf.assert_greater_equal(self._points, self._remaining)]):
-            points = l2_normalize(self._inputs[0], dim=1) if self._kmeans._is_cosine else self._inputs[0]
+            points = l2_normalize(self._inputs[0], axis=1) if self._kmeans._is_cosine else self._inputs[0]
             return KmeansPlusPlusInitialization(points, tf.cast(self._remaining, tf.int64), self._kmeans._seed, self._kmeans._retries)
 
     def _random(self) -> Any:
@@ -181,7 +181,7 @@ class _Beginning:
         wanted = tf.maximum(tf.minimum(self._remaining, stretches), 1)
 
         def unit(center: Any) -> Any:
-            return l2_normalize(center, dim=1) if self._kmeans._is_cosine else center
+            return l2_normalize(center, axis=1) if self._kmeans._is_cosine else center
 
         def end_of_chain(number: Any) -> Any:
             stretch = points[number * length:(number + 1) * length]

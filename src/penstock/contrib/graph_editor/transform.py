@@ -143,6 +143,8 @@ class Transformer:
         for op in view.ops:
             waits = [self.transform_control_input_handler(info, other) for other in op.control_inputs]
             info.transformed_ops[op]._add_control_inputs([other for other in waits if other is not None])
+            if op._original_op is not None:
+                info.transformed_ops[op]._original_op = self.transform_original_op_handler(info, op._original_op)
         made = SubGraphView(list(info.transformed_ops.values()))
         inputs = [copied for tensor in view.inputs if (copied := info.transformed_ts.get(tensor)) in made.inputs]
         outputs = [copied for tensor in view.outputs if (copied := info.transformed_ts.get(tensor)) in made.outputs]

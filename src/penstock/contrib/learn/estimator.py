@@ -31,7 +31,7 @@ from penstock.estimator.exporting import export_all
 from penstock.estimator.input_results import call_with, features_and_labels
 from penstock.estimator.training_loop import device_setter, train_spec
 from penstock.graph.composite import SparseTensorValue
-from penstock.graph.graph import Graph, default_graph
+from penstock.graph.graph import Graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.scopes import device
 from penstock.graph.seeds import set_random_seed
@@ -220,28 +220,21 @@ class BaseEstimator(SklearnInterface, Evaluable, Trainable):
         return batches if as_iterable else next(batches)
 
     def _infer(self, input_fn: InputFn, outputs: Any, whole_batches: bool, from_arrays: bool) -> Iterator[Any]:
-        """Yields predictions. An input function whose graph has no queue runners gives one batch, as in TensorFlow."""
+        """Builds the graph; the predictions come one by one. An input function whose graph has no queue runners gives one batch, as in TensorFlow."""
         path = self._trained_checkpoint()
-        return self._predictions(path, input_fn, outputs, whole_batches, from_arrays)
-
-    def _create_global_step(self, graph: Graph, read: bool = True) -> None:
-        create_global_step(graph)
-
-    def _predictions(self, path: str, input_fn: InputFn, outputs: Any, whole_batches: bool, from_arrays: bool) -> Iterator[Any]:
         with Graph().as_default() as graph:
             set_random_seed(self._config.tf_random_seed)
             create_global_step(graph)
             features, _, hooks = self._inputs(input_fn, ModeKeys.INFER)
             ops = self._model_ops(features, placeholders(self._labels_info), ModeKeys.INFER)
             wanted = _select_outputs(ops.predictions, outputs)
-            is_constant = not (from_arrays or hooks or default_graph().get_collection(GraphKeys.QUEUE_RUNNERS))
+            is_constant = not (from_arrays or hooks or graph.get_collection(GraphKeys.QUEUE_RUNNERS))
             creator = ChiefSessionCreator(ops.scaffold, config=self._session_config, checkpoint_filename_with_path=path)
-            with MonitoredSession(creator, hooks) as session:
-                while not session.should_stop():
-                    batch = session.run(wanted)
-                    yield from [batch] if whole_batches else _examples(batch)
-                    if is_constant:
-                        return
+        batches = _batches(graph, creator, hooks, wanted, only_one=is_constant)
+        return batches if whole_batches else (example for batch in batches for example in _examples(batch))
+
+    def _create_global_step(self, graph: Graph, read: bool = True) -> None:
+        create_global_step(graph)
 
 
 class Estimator(BaseEstimator):
@@ -341,6 +334,17 @@ def _metric_ops(metrics: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     pairs = {key: metric if isinstance(metric, (list, tuple)) and len(metric) == 2 else (metric, None) for key, metric in metrics.items()}
     updates = [update for _, update in pairs.values() if update is not None]
     return group(*updates) if updates else no_op(), {key: value for key, (value, _) in pairs.items()}
+
+
+def _batches(graph: Graph, creator: ChiefSessionCreator, hooks: Any, wanted: Any, only_one: bool) -> Iterator[Any]:
+    """What a session gives, step by step: until its inputs end, or once."""
+    with graph.as_default():
+        monitored = MonitoredSession(creator, hooks)
+    with monitored as session:
+        while not session.should_stop():
+            yield session.run(wanted)
+            if only_one:
+                return
 
 
 def _select_outputs(predictions: Any, outputs: Any) -> Any:

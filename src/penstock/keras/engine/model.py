@@ -31,6 +31,9 @@ from penstock.layers.branching import learning_phase
 from penstock.layers.sessions import values_of
 from penstock.ops.constant import placeholder
 from penstock.platform import logging
+from penstock.platform.deprecation import renamed_args
+
+_with_older_names = renamed_args(max_q_size="max_queue_size", nb_worker="workers", pickle_safe="use_multiprocessing")  # those of Keras 1
 
 
 class Model(Network):
@@ -423,6 +426,7 @@ class Model(Network):
 
     # --- generators --------------------------------------------------------------------------------------------------
 
+    @_with_older_names
     @in_symbolic_graph
     def fit_generator(self, generator: Any, steps_per_epoch: int | None = None, epochs: int = 1, verbose: int = 1, callbacks: Any = None,
                       validation_data: Any = None, validation_steps: int | None = None, validation_freq: Any = 1, class_weight: Any = None,
@@ -434,6 +438,7 @@ class Model(Network):
                         class_weight=class_weight, max_queue_size=max_queue_size, workers=workers, use_multiprocessing=use_multiprocessing,
                         shuffle=shuffle, initial_epoch=initial_epoch)
 
+    @_with_older_names
     @in_symbolic_graph
     def evaluate_generator(self, generator: Any, steps: int | None = None, callbacks: Any = None, max_queue_size: int = 10, workers: int = 1,
                            use_multiprocessing: bool = False, verbose: int = 0) -> Any:
@@ -441,6 +446,7 @@ class Model(Network):
         return self.evaluate(generator, steps=steps, callbacks=callbacks, max_queue_size=max_queue_size, workers=workers,
                              use_multiprocessing=use_multiprocessing, verbose=verbose)
 
+    @_with_older_names
     @in_symbolic_graph
     def predict_generator(self, generator: Any, steps: int | None = None, callbacks: Any = None, max_queue_size: int = 10, workers: int = 1,
                           use_multiprocessing: bool = False, verbose: int = 0) -> Any:

@@ -106,11 +106,14 @@ class Convolutions:
             winograd = Winograd(self.b, sizes[0], w.size, filter.shape[3], filter.shape[2], (2 - w.before[0], 2 - w.before[1]), GRADIENT_TERMS)
             winograd.convolve(dy, transposed, result, Epilogue(), 0, "conv2d input gradient")
             return from_channels_last(result, data_format)
+        image = result
+        if groups == 1 and _is_whole(across):
+            filter, image, down, across = _taps_as_channels(self.b.contiguous(filter), result, down)
         if down.stride * across.stride > _MOST_PHASES:
             self.b.unsupported(f"strides of {down.stride} and {across.stride} mean too many products")
         for y, rows in _phases(down):
             for x, columns in _phases(across):
-                self._phase(dy, filter, result, (y, rows, down), (x, columns, across), groups)
+                self._phase(dy, filter, image, (y, rows, down), (x, columns, across), groups)
         return from_channels_last(result, data_format)
 
     def conv2d_backprop_filter(self, input: Array, filter_sizes: Array, out_backprop: Array, strides: Ints, padding: str, data_format: str,
@@ -219,6 +222,32 @@ class Convolutions:
         if result.size:
             self.b.copy(self.b.view(filter, result.shape, (-y_step * sy, -x_step * sx, so, si), last), result)
         return result
+
+
+_ONE_PIXEL = Grid(1, 1, 1, 1, 1, 0)
+
+
+def _is_whole(grid: Grid) -> bool:
+    """True if there is one window, and it is the whole axis."""
+    return grid.count == 1 and grid.taps == grid.extent and grid.pad == 0 and grid.dilation == 1
+
+
+def _taps_as_channels(filter: Array, image: Array, down: Grid) -> tuple[Array, Array, Grid, Grid]:
+    """A filter as wide as the image: each tap of a row meets one pixel, so both are seen as channels of one pixel; if it is as high, too, all are.
+
+    Otherwise each pixel would be computed from all taps, all but one of which lie beyond the output's gradient: sentences, and images of which a
+    convolution makes a vector.
+    """
+    rows, columns, depth, outputs = filter.shape
+    images, height, width, _ = image.shape
+    if _is_whole(down):
+        return (_reshape(filter, (1, 1, rows * columns * depth, outputs)), _reshape(image, (images, 1, 1, height * width * depth)),
+                _ONE_PIXEL, _ONE_PIXEL)
+    return _reshape(filter, (rows, 1, columns * depth, outputs)), _reshape(image, (images, height, 1, width * depth)), down, _ONE_PIXEL
+
+
+def _reshape(array: Array, shape: Ints) -> Array:
+    return Array(array.buffer, array.dtype, shape, row_major(shape, array.dtype.itemsize), array.offset)
 
 
 def _phases(grid: Grid) -> Iterator[tuple[int, Grid]]:

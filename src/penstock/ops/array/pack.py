@@ -23,7 +23,7 @@ from penstock.ops.array.shape_ops import INDEX_32, INDEX_64, as_array, expand_di
 from penstock.ops.array.slicing import Slice
 from penstock.ops.common import at_least, canonical_axis, shape_text
 from penstock.ops.constant import identity
-from penstock.platform.deprecation import warn_of_order
+from penstock.platform.deprecation import renamed_args, warn_of_order
 
 AT_LEAST_1 = Attr("int", minimum=1)
 
@@ -205,6 +205,7 @@ class ConcatOffset:
     gradient = None
 
 
+@renamed_args(concat_dim="axis")
 def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     """``tf.concat``: tensors joined along an axis. ``tf.concat(axis, values)``, the order of before TensorFlow 1.0, works with a warning.
 
@@ -439,6 +440,7 @@ def _split_sizes(sizes: list[int | None], extent: int | None) -> list[int | None
     return [rest if size == -1 else size for size in known]
 
 
+@renamed_args(split_dim="axis", num_split="num_or_size_splits")
 def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split") -> list[Tensor]:
     """``tf.split``: a tensor cut along an axis into a number of equal parts, or into parts of given extents. ``tf.split(axis, number, value)``, the
     order of before TensorFlow 1.0, works with a warning.

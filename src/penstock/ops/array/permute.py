@@ -17,8 +17,9 @@ from penstock.graph.shape import Extent, TensorShape, brackets, unknown_shape
 from penstock.ops.array.broadcast_gradient import reduce_to
 from penstock.ops.array.pack import concat, stack
 from penstock.ops.array.sequences import range as range_
-from penstock.ops.array.shape_ops import INDEX_32, INDEX_64, as_array, known_elements, known_shape, one_name, rank, reshape, shape, size
+from penstock.ops.array.shape_ops import INDEX_32, INDEX_64, as_array, known_elements, known_shape, rank, reshape, shape, size
 from penstock.ops.common import INDEX, NUMERIC, at_most, canonical_axis, like, shape_text
+from penstock.platform.deprecation import older_argument
 
 REVERSIBLE = (NUMERIC - {dt.uint32, dt.uint64}) | {dt.bool_, dt.string}
 
@@ -253,8 +254,8 @@ class ReverseSequence:
 def reverse_sequence(input: Any, seq_lengths: Any, seq_axis: int | None = None, batch_axis: int | None = None, name: str | None = None,
                      seq_dim: int | None = None, batch_dim: int | None = None) -> Tensor:
     """``tf.reverse_sequence``: the first ``seq_lengths[i]`` elements of each sequence backwards."""
-    seq_axis = one_name("seq_axis", seq_axis, "seq_dim", seq_dim)
-    batch_axis = one_name("batch_axis", batch_axis, "batch_dim", batch_dim)
+    seq_axis = older_argument("seq_axis", seq_axis, "seq_dim", seq_dim)
+    batch_axis = older_argument("batch_axis", batch_axis, "batch_dim", batch_dim)
     return ReverseSequence(input, seq_lengths, seq_dim=seq_axis, batch_dim=0 if batch_axis is None else batch_axis, name=name)
 
 

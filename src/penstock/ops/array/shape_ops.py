@@ -21,6 +21,7 @@ from penstock.ops.array.broadcast_gradient import BroadcastArgs
 from penstock.ops.array.cast import cast
 from penstock.ops.common import canonical_axis, fixed
 from penstock.ops.constant import constant
+from penstock.platform.deprecation import older_argument
 
 INDEX_32 = types(dt.int32, dt.int64, default=dt.int32)
 INDEX_64 = types(dt.int32, dt.int64, default=dt.int64)
@@ -300,7 +301,7 @@ class Squeeze:
 
 def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Tensor:
     """``tf.squeeze``: drops the axes of extent 1 that are named, or all of them; ``squeeze_dims`` is the old name of ``axis``."""
-    axis = one_name("axis", axis, "squeeze_dims", squeeze_dims)
+    axis = older_argument("axis", axis, "squeeze_dims", squeeze_dims)
     axes = [] if axis is None else [axis] if np.ndim(axis) == 0 else list(axis)
     return Squeeze(input, squeeze_dims=axes, name=name)
 
@@ -340,7 +341,7 @@ class ExpandDims:
 
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """``tf.expand_dims``: inserts an axis of extent 1; ``dim`` is the old name of ``axis``."""
-    axis = one_name("axis", axis, "dim", dim)
+    axis = older_argument("axis", axis, "dim", dim)
     if axis is None:
         raise ValueError("Must specify an axis argument to tf.expand_dims()")
     return ExpandDims(input, axis, name=name)

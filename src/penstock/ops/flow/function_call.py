@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.errors import InvalidArgumentError, KernelError, NotFoundError
+from penstock.errors import InvalidArgumentError, KernelError, NotFoundError, UnimplementedError
 from penstock.graph.attrs import FUNC, type_list
+from penstock.graph.device import DeviceSpec
 from penstock.graph.function import FuncGraph
 from penstock.graph.opdef import op
 from penstock.ops.flow.functional import by_value
@@ -101,3 +102,20 @@ class SymbolicGradient:
     def gradient(op, *dys):
         from penstock.call_gradients import gradient_of_gradient  # differentiation stands above the ops
         return gradient_of_gradient(op, dys)
+
+
+@op("RemoteCall", "target: string, args: Tin -> output: Tout", Tin=type_list(1), Tout=type_list(1), f=FUNC)
+class RemoteCall(_Call):
+    """What a function gives on a device that the step names: one of the task that calls it."""
+
+    ranks = {"target": 0}
+    expands = None
+    gradient = None
+
+    def kernel(ctx, target, args, f):
+        function = _defined_function(f)
+        here, there = (DeviceSpec.from_string(name) for name in (ctx.device, target.item().decode()))
+        if not DeviceSpec(there.job, there.replica, there.task).fits(here):
+            raise KernelError(UnimplementedError, f"RemoteCall: {there.to_string()} is a device of another task than {here.to_string()}.",
+                              "call the function under tf.device: its operations run there")
+        return tuple(ctx.call(function, by_value(function.inputs, args)))

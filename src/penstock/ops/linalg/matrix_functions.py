@@ -31,6 +31,7 @@ from penstock.ops.math.elementwise import abs as abs_op
 from penstock.ops.math.powers import pow as pow_op
 from penstock.ops.math.powers import sqrt
 from penstock.ops.math.reduce import reduce_max, reduce_sum
+from penstock.platform.deprecation import older_argument
 
 
 @op("MatrixExponential", "input: T -> output: T", T=LAPACK_TYPES)
@@ -162,7 +163,7 @@ def norm(tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: Any = 
 
     ``ord`` is "euclidean" (the Frobenius norm of a matrix), "fro", 1, 2, np.inf, or a positive number for vectors.
     """
-    keepdims = bool(keep_dims if keepdims is None else keepdims)
+    keepdims = bool(older_argument("keepdims", keepdims, "keep_dims", keep_dims))
     axes = tuple(axis) if isinstance(axis, (list, tuple)) else axis
     is_matrix = isinstance(axes, tuple) and len(axes) == 2
     if isinstance(axes, tuple) and len(axes) not in (1, 2):

@@ -11,9 +11,9 @@ from penstock.graph.dtypes import int32, int64
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.static import constant_value
-from penstock.ops.array.shape_ops import one_name
 from penstock.ops.common import NUMERIC, canonical_axis
 from penstock.ops.demands import check_rank, want_rank
+from penstock.platform.deprecation import older_argument
 
 _TYPES = {"T": NUMERIC, "Tidx": types(int32, int64, default=int32), "output_type": types(int32, int64, default=int64)}
 
@@ -89,14 +89,14 @@ class ArgMin:
 def argmax(input: Any, axis: Any = None, name: str | None = None, dimension: Any = None,
            output_type: Any = int64) -> Tensor:
     """``tf.argmax``: the index of the largest element along ``axis`` (0 if it is not given)."""
-    axis = one_name("axis", axis, "dimension", dimension)
+    axis = older_argument("axis", axis, "dimension", dimension)
     return ArgMax(input, 0 if axis is None else axis, output_type=output_type, name=name)
 
 
 def argmin(input: Any, axis: Any = None, name: str | None = None, dimension: Any = None,
            output_type: Any = int64) -> Tensor:
     """``tf.argmin``: the index of the smallest element along ``axis`` (0 if it is not given)."""
-    axis = one_name("axis", axis, "dimension", dimension)
+    axis = older_argument("axis", axis, "dimension", dimension)
     return ArgMin(input, 0 if axis is None else axis, output_type=output_type, name=name)
 
 

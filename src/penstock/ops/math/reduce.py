@@ -21,7 +21,7 @@ from penstock.ops.array.partition import dynamic_stitch
 from penstock.ops.array.permute import BroadcastTo
 from penstock.ops.array.sequences import all_axes
 from penstock.ops.array.sequences import range as range_
-from penstock.ops.array.shape_ops import Shape, Size, one_name, rank, reshape, size
+from penstock.ops.array.shape_ops import Shape, Size, rank, reshape, size
 from penstock.ops.common import NUMERIC
 from penstock.ops.constant import constant
 from penstock.ops.math.compare import Equal
@@ -29,6 +29,7 @@ from penstock.ops.math.complex import conj
 from penstock.ops.math.cumulative import products_of_others
 from penstock.ops.math.division import FloorDiv, FloorMod, truncated_quotient
 from penstock.ops.math.elementwise import AddV2, Maximum, Mul, RealDiv
+from penstock.platform.deprecation import older_argument
 
 AXES = types(int32, int64, default=int32)
 
@@ -327,8 +328,8 @@ class EuclideanNorm:
 
 def old_arguments(keepdims: Any, keep_dims: Any, axis: Any, reduction_indices: Any) -> tuple[bool, Any]:
     """(keepdims, axis) of the new or the old names of the arguments; giving both is an error."""
-    keepdims = one_name("keepdims", keepdims, "keep_dims", keep_dims)
-    axis = one_name("axis", axis, "reduction_indices", reduction_indices)
+    keepdims = older_argument("keepdims", keepdims, "keep_dims", keep_dims)
+    axis = older_argument("axis", axis, "reduction_indices", reduction_indices)
     return bool(keepdims), axis
 
 

@@ -27,6 +27,7 @@ from penstock.ops.math.reduce import reduce_sum
 from penstock.ops.nn.activations import relu
 from penstock.ops.nn.softmax import LogSoftmax, Softmax, composed_shifted_exp, flatten_outer, move_to_end, shifted_exp
 from penstock.ops.precision import in_float32
+from penstock.platform.deprecation import older_argument
 
 _HALF = (dtypes.float16, dtypes.bfloat16)
 
@@ -141,7 +142,7 @@ def _columns(vector):
 
 def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name=None, dim=None):
     """``tf.nn.softmax_cross_entropy_with_logits_v2``: the gradient flows into labels too."""
-    axis = shape_ops.one_name("axis", axis, "dim", dim)
+    axis = older_argument("axis", axis, "dim", dim)
     axis = -1 if axis is None else axis
     with name_scope(name, "softmax_cross_entropy_with_logits", [logits, labels]) as scope:
         logits = convert_to_tensor(logits, name="logits")

@@ -13,7 +13,6 @@ from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.ops.array.fill import ones_like, zeros_like
 from penstock.ops.array.select import where
-from penstock.ops.array.shape_ops import one_name
 from penstock.ops.common import FLOATS, fixed
 from penstock.ops.constant import constant
 from penstock.ops.math.compare import logical_and
@@ -21,6 +20,7 @@ from penstock.ops.math.elementwise import maximum, multiply, square
 from penstock.ops.math.powers import exp, log, rsqrt
 from penstock.ops.math.reduce import reduce_sum
 from penstock.ops.precision import in_float32
+from penstock.platform.deprecation import older_argument
 
 _PIECE = 1 << 16  # elements that are squared at a time, as float64: a sum of millions of float32 loses half of their digits
 
@@ -112,7 +112,7 @@ def in_top_k(predictions, targets, k, name=None):
 
 def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
     """``tf.nn.l2_normalize``: x / sqrt(max(sum of squares along ``axis``, epsilon))."""
-    axis = one_name("axis", axis, "dim", dim)
+    axis = older_argument("axis", axis, "dim", dim)
     with name_scope(name, "l2_normalize", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         squares = reduce_sum(square(x), axis, keepdims=True)

@@ -17,6 +17,7 @@ from penstock.ops.math.elementwise import subtract
 from penstock.ops.math.powers import exp
 from penstock.ops.math.reduce import reduce_sum
 from penstock.ops.precision import in_float32
+from penstock.platform.deprecation import older_argument
 
 
 def shifted_exp(logits: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -87,13 +88,13 @@ class LogSoftmax:
 
 def softmax(logits, axis=None, name=None, dim=None):
     """``tf.nn.softmax``: the softmax along ``axis``, by default the last one."""
-    axis = shape_ops.one_name("axis", axis, "dim", dim)
+    axis = older_argument("axis", axis, "dim", dim)
     return _along(logits, Softmax, -1 if axis is None else axis, name)
 
 
 def log_softmax(logits, axis=None, name=None, dim=None):
     """``tf.nn.log_softmax``: the logarithm of the softmax along ``axis``, by default the last one."""
-    axis = shape_ops.one_name("axis", axis, "dim", dim)
+    axis = older_argument("axis", axis, "dim", dim)
     return _along(logits, LogSoftmax, -1 if axis is None else axis, name)
 
 

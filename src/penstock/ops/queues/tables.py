@@ -77,12 +77,16 @@ _, MutableHashTableOfTensorsV2 = two_forms("MutableHashTableOfTensors", "-> tabl
 _DENSE: dict[str, Any] = {**_CREATION, "value_shape": scalar(), "initial_num_buckets": 131072, "max_load_factor": float(np.float32(0.8))}
 
 
-def _dense(ctx: Any, sharing: tuple[str, str, bool], dtypes: tuple[DType, DType], value_shape: TensorShape, buckets: int, *reserved: Any) -> Any:
+def _dense(ctx: Any, sharing: tuple[str, str, bool], dtypes: tuple[DType, DType], value_shape: TensorShape, buckets: int, max_load_factor: float,
+           *reserved: Any) -> Any:
     if buckets < 4 or buckets & (buckets - 1):
         raise invalid_argument(f"Number of buckets must be at least 4 and a power of 2, got: {buckets}")
     container, shared_name, by_node = sharing
-    table = find_or_create(ctx, _KIND, container, shared_name, lambda name: tables.DenseTable(name, *dtypes, value_shape.extents or (), *reserved),
-                           by_node)
+
+    def create(name: str) -> tables.DenseTable:
+        return tables.DenseTable(name, *dtypes, value_shape.extents or (), buckets, max_load_factor, *reserved)
+
+    table = find_or_create(ctx, _KIND, container, shared_name, create, by_node)
     return _check_types(table, *dtypes)
 
 
@@ -94,8 +98,10 @@ class MutableDenseHashTable:
     shape = fixed()
     gradient = None
 
-    def kernel(empty_key, ctx, container, shared_name, use_node_name_sharing, key_dtype, value_dtype, value_shape, initial_num_buckets):
-        return _dense(ctx, (container, shared_name, use_node_name_sharing), (key_dtype, value_dtype), value_shape, initial_num_buckets, empty_key)
+    def kernel(empty_key, ctx, container, shared_name, use_node_name_sharing, key_dtype, value_dtype, value_shape, initial_num_buckets,
+               max_load_factor):
+        return _dense(ctx, (container, shared_name, use_node_name_sharing), (key_dtype, value_dtype), value_shape, initial_num_buckets,
+                      max_load_factor, empty_key)
 
 
 @op("MutableDenseHashTableV2", "empty_key: key_dtype, deleted_key: key_dtype -> table_handle: resource", **_DENSE)
@@ -106,9 +112,10 @@ class MutableDenseHashTableV2:
     shape = fixed()
     gradient = None
 
-    def kernel(empty_key, deleted_key, ctx, container, shared_name, use_node_name_sharing, key_dtype, value_dtype, value_shape, initial_num_buckets):
+    def kernel(empty_key, deleted_key, ctx, container, shared_name, use_node_name_sharing, key_dtype, value_dtype, value_shape, initial_num_buckets,
+               max_load_factor):
         return _dense(ctx, (container, shared_name, use_node_name_sharing), (key_dtype, value_dtype), value_shape, initial_num_buckets,
-                      empty_key, deleted_key)
+                      max_load_factor, empty_key, deleted_key)
 
 
 # --- reading and writing ---------------------------------------------------------------------------------------------

@@ -46,6 +46,7 @@ from penstock.ops.sparse.sparse_math import (
     SparseTensorDenseMatMul,
 )
 from penstock.ops.sparse.sparse_reduce import SparseReduceMax, SparseReduceMaxSparse, SparseReduceSum, SparseReduceSumSparse, SparseSoftmax
+from penstock.platform.deprecation import older_argument
 
 # --- making and converting -------------------------------------------------------------------------------------------
 
@@ -153,7 +154,7 @@ def _reshaped_shape(sparse: SparseTensor, shape: Any, dense_shape: Tensor) -> An
 def sparse_concat(axis: Any = None, sp_inputs: Any = None, name: str | None = None, expand_nonconcat_dim: bool = False,
                   concat_dim: Any = None, expand_nonconcat_dims: Any = None) -> SparseTensor:
     """``tf.sparse_concat``: sparse tensors one after the other; with ``expand_nonconcat_dim`` shorter ones are padded."""
-    axis = concat_dim if axis is None else axis
+    axis = older_argument("axis", axis, "concat_dim", concat_dim)
     inputs = [as_sparse(sparse) for sparse in sp_inputs]
     if len(inputs) == 1:
         return inputs[0]
@@ -182,7 +183,7 @@ def sparse_split(keyword_required: Any = None, sp_input: Any = None, num_split: 
     for argument, value in (("sp_input", sp_input), ("num_split", num_split)):
         if value is None:
             raise ValueError(f"{argument} is required")
-    axis = split_dim if axis is None else axis
+    axis = older_argument("axis", axis, "split_dim", split_dim)
     if axis is None:
         raise ValueError("axis is required")
     indices, values, shapes = SparseSplit(axis, *parts(as_sparse(sp_input)), num_split=num_split, name=name)
@@ -319,8 +320,12 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any
     return SparseTensor(indices, values, np.array(known.as_list(), np.int64) if known.is_fully_defined() else dense_shape)
 
 
+def _keep(keepdims: Any, keep_dims: Any) -> bool:
+    return bool(older_argument("keepdims", keepdims, "keep_dims", keep_dims))
+
+
 def _axes(sparse: SparseTensor, axis: Any, reduction_axes: Any) -> Any:
-    axis = reduction_axes if axis is None else axis
+    axis = older_argument("axis", axis, "reduction_axes", reduction_axes)
     if axis is not None:
         return axis
     rank = sparse.dense_shape.shape.extents[0]
@@ -331,14 +336,14 @@ def sparse_reduce_sum(sp_input: Any, axis: Any = None, keepdims: Any = None, red
                       keep_dims: Any = None) -> Tensor:
     """``tf.sparse_reduce_sum``: sums over axes, as a dense tensor."""
     sparse = as_sparse(sp_input)
-    return SparseReduceSum(*parts(sparse), _axes(sparse, axis, reduction_axes), keep_dims=bool(keepdims or keep_dims))
+    return SparseReduceSum(*parts(sparse), _axes(sparse, axis, reduction_axes), keep_dims=_keep(keepdims, keep_dims))
 
 
 def sparse_reduce_max(sp_input: Any, axis: Any = None, keepdims: Any = None, reduction_axes: Any = None,
                       keep_dims: Any = None) -> Tensor:
     """``tf.sparse_reduce_max``: the largest entries over axes, as a dense tensor."""
     sparse = as_sparse(sp_input)
-    return SparseReduceMax(*parts(sparse), _axes(sparse, axis, reduction_axes), keep_dims=bool(keepdims or keep_dims))
+    return SparseReduceMax(*parts(sparse), _axes(sparse, axis, reduction_axes), keep_dims=_keep(keepdims, keep_dims))
 
 
 def sparse_reduce_sum_sparse(sp_input: Any, axis: Any = None, keepdims: Any = None, reduction_axes: Any = None,
@@ -346,7 +351,7 @@ def sparse_reduce_sum_sparse(sp_input: Any, axis: Any = None, keepdims: Any = No
     """``tf.sparse_reduce_sum_sparse``: sums over axes, as a SparseTensor."""
     sparse = as_sparse(sp_input)
     return SparseTensor(*SparseReduceSumSparse(*parts(sparse), _axes(sparse, axis, reduction_axes),
-                                               keep_dims=bool(keepdims or keep_dims)))
+                                               keep_dims=_keep(keepdims, keep_dims)))
 
 
 def sparse_reduce_max_sparse(sp_input: Any, axis: Any = None, keepdims: Any = None, reduction_axes: Any = None,
@@ -354,7 +359,7 @@ def sparse_reduce_max_sparse(sp_input: Any, axis: Any = None, keepdims: Any = No
     """``tf.sparse_reduce_max_sparse``: the largest entries over axes, as a SparseTensor."""
     sparse = as_sparse(sp_input)
     return SparseTensor(*SparseReduceMaxSparse(*parts(sparse), _axes(sparse, axis, reduction_axes),
-                                               keep_dims=bool(keepdims or keep_dims)))
+                                               keep_dims=_keep(keepdims, keep_dims)))
 
 
 def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:

@@ -31,6 +31,7 @@ from penstock.ops.public import function
 from penstock.ops.text.decoding import type_name
 from penstock.ops.text.files import text
 from penstock.platform import hashing
+from penstock.platform.deprecation import older_argument
 
 UNIT = one_of("BYTE", "UTF8_CHAR", default="BYTE")
 
@@ -437,7 +438,7 @@ def reduce_join(inputs: Any, axis: Any = None, keep_dims: bool | None = None, se
                 reduction_indices: Any = None, keepdims: bool | None = None) -> Tensor:
     """``tf.reduce_join``: strings along axes (all of them, if none is given), joined."""
     keep = bool(keep_dims if keepdims is None else keepdims)
-    axis = reduction_indices if axis is None else axis
+    axis = older_argument("axis", axis, "reduction_indices", reduction_indices)
     with name_scope(name, "ReduceJoin", [inputs]):
         inputs = to_tensor(inputs)
         if axis is None:

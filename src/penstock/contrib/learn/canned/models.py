@@ -220,8 +220,13 @@ def _rate_factors(multipliers: dict[Any, float] | None, input_scope: str) -> dic
     for column, factor in multipliers.items():
         if not isinstance(column, EmbeddingColumn):
             raise ValueError(f"learning rate multipler can only be defined for embedding columns. It is defined for {column}")
-        tables = tf.get_collection("dnn", f"{input_scope}/{column.name}")
-        if not tables:
-            raise ValueError(f"Couldn't find a variable for column {column}")
-        factors.update({table: factor for table in tables})
+        factors.update({table: factor for table in embedding_tables(column, "dnn", input_scope)})
     return factors
+
+
+def embedding_tables(column: EmbeddingColumn, collection: str, input_scope: str) -> list[Any]:
+    """The variables of an embedding column in an input layer."""
+    tables: list[Any] = tf.get_collection(collection, f"{input_scope}/{column.name}")
+    if not tables:
+        raise ValueError(f"Couldn't find a variable for column {column}")
+    return tables
