@@ -42,8 +42,9 @@ def apply_affine_transform(x: Any, theta: float = 0, tx: float = 0, ty: float = 
 
 def random_rotation(x: Any, rg: float, row_axis: int = 1, col_axis: int = 2, channel_axis: int = 0, fill_mode: str = "nearest", cval: float = 0.0,
                     interpolation_order: int = 1) -> np.ndarray:
-    """``tf.keras.preprocessing.image.random_rotation``."""
-    return apply_affine_transform(x, theta=np.random.uniform(-rg, rg), row_axis=row_axis, col_axis=col_axis, channel_axis=channel_axis,
+    """``tf.keras.preprocessing.image.random_rotation``. As in Keras, it turns around the middle of the first two axes whatever ``row_axis`` and
+    ``col_axis`` are; ``random_shear`` and ``random_zoom`` do so, too."""
+    return apply_affine_transform(x, theta=np.random.uniform(-rg, rg), channel_axis=channel_axis,
                                   fill_mode=fill_mode, cval=cval, order=interpolation_order)
 
 
@@ -58,8 +59,8 @@ def random_shift(x: Any, wrg: float, hrg: float, row_axis: int = 1, col_axis: in
 def random_shear(x: Any, intensity: float, row_axis: int = 1, col_axis: int = 2, channel_axis: int = 0, fill_mode: str = "nearest",
                  cval: float = 0.0, interpolation_order: int = 1) -> np.ndarray:
     """``tf.keras.preprocessing.image.random_shear``."""
-    return apply_affine_transform(x, shear=np.random.uniform(-intensity, intensity), row_axis=row_axis, col_axis=col_axis,
-                                  channel_axis=channel_axis, fill_mode=fill_mode, cval=cval, order=interpolation_order)
+    return apply_affine_transform(x, shear=np.random.uniform(-intensity, intensity), channel_axis=channel_axis, fill_mode=fill_mode, cval=cval,
+                                  order=interpolation_order)
 
 
 def random_zoom(x: Any, zoom_range: Any, row_axis: int = 1, col_axis: int = 2, channel_axis: int = 0, fill_mode: str = "nearest", cval: float = 0.0,
@@ -68,7 +69,7 @@ def random_zoom(x: Any, zoom_range: Any, row_axis: int = 1, col_axis: int = 2, c
     if len(zoom_range) != 2:
         raise ValueError(f"`zoom_range` should be a tuple or list of two floats. Received: {zoom_range}")
     zx, zy = (1, 1) if tuple(zoom_range) == (1, 1) else np.random.uniform(zoom_range[0], zoom_range[1], 2)
-    return apply_affine_transform(x, zx=zx, zy=zy, row_axis=row_axis, col_axis=col_axis, channel_axis=channel_axis, fill_mode=fill_mode, cval=cval,
+    return apply_affine_transform(x, zx=zx, zy=zy, channel_axis=channel_axis, fill_mode=fill_mode, cval=cval,
                                   order=interpolation_order)
 
 

@@ -28,7 +28,7 @@ def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) ->
     if array.ndim == 2:
         return array[None] if first else array[..., None]
     if array.ndim != 3:
-        raise ValueError("Unsupported image shape:", array.shape)
+        raise ValueError(f"Unsupported image shape: {array.shape}")
     return array.transpose(2, 0, 1) if first else array
 
 
@@ -36,7 +36,7 @@ def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dty
     """``tf.keras.preprocessing.image.array_to_img``: an array as an image; ``scale`` spreads its values over 0 to 255."""
     array = np.asarray(x, dtype=dtype or settings.floatx())
     if array.ndim != 3:
-        raise ValueError("Expected image array to have rank 3 (single image). Got array with shape:", array.shape)
+        raise ValueError(f"Expected image array to have rank 3 (single image). Got array with shape: {array.shape}")
     if _format(data_format) == "channels_first":
         array = array.transpose(1, 2, 0)
     if scale:
@@ -49,7 +49,7 @@ def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dty
         return Image.fromarray(array.astype("uint8"), "RGB")
     if array.shape[2] == 1:
         return Image.fromarray(array[:, :, 0].astype("uint8"), "L")
-    raise ValueError("Unsupported channel number: ", array.shape[2])
+    raise ValueError(f"Unsupported channel number: {array.shape[2]}")
 
 
 def save_img(path: Any, x: Any, data_format: str | None = None, file_format: str | None = None, scale: bool = True, **kwargs: Any) -> None:

@@ -30,12 +30,12 @@ def pad_sequences(sequences: Any, maxlen: int | None = None, dtype: Any = "int32
         raise ValueError(f"`dtype` {dtype} is not compatible with `value`'s type: {type(value)}\nYou should set `dtype=object` "
                          "for variable length strings.")
     result = np.full((len(sequences), length, *inner), value, dtype=dtype)
-    for row, each in zip(result, sequences):
+    for number, (row, each) in enumerate(zip(result, sequences)):
         if not len(each):
             continue
         kept = np.asarray(each[len(each) - min(length, len(each)):] if truncating == "pre" else each[:length], dtype=dtype)
         if kept.shape[1:] != inner:
-            raise ValueError(f"Shape of sample {kept.shape[1:]} of sequence is different from expected shape {inner}")
+            raise ValueError(f"Shape of sample {kept.shape[1:]} of sequence at position {number} is different from expected shape {inner}")
         row[:len(kept)] = kept if padding == "post" else row[:len(kept)]
         if padding == "pre" and len(kept):
             row[-len(kept):] = kept

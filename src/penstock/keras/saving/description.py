@@ -51,8 +51,14 @@ def model_from_json(json_string: str, custom_objects: Any = None) -> Any:
 
 
 def model_from_yaml(yaml_string: str, custom_objects: Any = None) -> Any:
-    """``tf.keras.models.model_from_yaml``."""
-    return model_from_config(_yaml().safe_load(yaml_string), custom_objects)
+    """``tf.keras.models.model_from_yaml``. TensorFlow writes tuples as objects of Python, no others of which are made."""
+    yaml = _yaml()
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc, name-defined]
+        pass
+
+    Loader.add_constructor("tag:yaml.org,2002:python/tuple", Loader.construct_yaml_seq)
+    return model_from_config(yaml.load(yaml_string, Loader), custom_objects)
 
 
 # --- compiled ---------------------------------------------------------------------------------------------------------

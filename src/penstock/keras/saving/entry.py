@@ -5,6 +5,7 @@ import os
 from typing import Any
 
 from penstock.checkpoint.checkpoint_state import checkpoint_exists
+from penstock.keras.optimizers.optimizer import OptimizerV2
 from penstock.keras.saving import hdf5, object_graph, saved_model
 from penstock.keras.saving.checkpoint import RestoreStatus
 from penstock.keras.saving.description import to_json as to_json
@@ -77,13 +78,19 @@ def _load_later(model: Any, path: str) -> RestoreStatus:
     return status
 
 
+def _awaits_optimizer(model: Any) -> bool:
+    """Is there an optimizer that has not made its variables? They get their values when it does."""
+    return isinstance(getattr(model, "optimizer", None), OptimizerV2) and not model.optimizer._weights
+
+
 def load_weights(model: Any, filepath: Any, by_name: bool = False) -> Any:
     """Loads weights, from what the path leads to."""
     if isinstance(filepath, (str, os.PathLike)) and not hdf5.is_hdf5(filepath) and checkpoint_exists(os.fspath(filepath)):
         if by_name:
             raise NotImplementedError("Weights may only be loaded based on topology into Models when loading TensorFlow-formatted weights (got "
                                       "by_name=True to load_weights).")
-        return object_graph.load(model, os.fspath(filepath)) if model.built else _load_later(model, os.fspath(filepath))
+        at_once = model.built and not _awaits_optimizer(model)
+        return object_graph.load(model, os.fspath(filepath)) if at_once else _load_later(model, os.fspath(filepath))
     if not model.built:
         raise ValueError("Unable to load weights saved in HDF5 format into a subclassed Model which has not created its variables yet. Call the "
                          "Model first, then load the weights.")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -154,8 +154,8 @@ def save(root: Any, prefix: str) -> None:
     update_checkpoint_state(os.path.dirname(prefix) or ".", os.path.basename(prefix), [os.path.basename(prefix)])
 
 
-def write(root: Any, prefix: str) -> None:
-    """Writes the variables of an object, and what else it saves (``states.py``), as a checkpoint."""
+def write(root: Any, prefix: str, others: Mapping[str, Any] | None = None) -> None:
+    """Writes the variables of an object, and what else it saves (``states.py``), as a checkpoint; ``others`` are further arrays."""
     variables, graph = _values(root)
     states = _states(root, graph)
     folder = os.path.dirname(prefix)
@@ -163,6 +163,8 @@ def write(root: Any, prefix: str) -> None:
         os.makedirs(folder, exist_ok=True)
     with BundleWriter(prefix) as writer:
         for key, value in zip(variables, values_of(list(variables.values()))):
+            writer.add(key, value)
+        for key, value in (others or {}).items():
             writer.add(key, value)
         for key, value in states.items():
             writer.add(key, value if isinstance(value, np.ndarray) else values_of([value])[0])

@@ -1,25 +1,31 @@
 """Models as SavedModels: a graph for serving, the weights, and the configuration in ``assets/saved_model.json``.
 
-``variables/variables`` holds the weights under the names of the graph, for serving; ``variables/keras`` under their ways through the layers, with
-the state of the optimizer. SavedModels that TensorFlow's ``export_saved_model`` wrote have the latter only, as ``variables/variables``.
+``variables/variables`` holds the weights under the names of the graph, for serving, and under their ways through the layers, with the state of the
+optimizer, as TensorFlow's ``load_from_saved_model`` looks for them. SavedModels that ``model.save`` of TensorFlow wrote have no such file: there, the
+graph of objects tells the configuration.
 """
 from __future__ import annotations
 
+import inspect
 import json
 import os
+import pathlib
 import shutil
 from typing import Any
 
+from penstock.checkpoint.checkpoint_state import update_checkpoint_state
+from penstock.checkpoint.contents import load_checkpoint
 from penstock.graph.graph import Graph
 from penstock.imperative.symbolic import in_symbolic_graph
 from penstock.keras.saving import object_graph
-from penstock.keras.saving.description import compile_arguments, model_from_json, to_json, training_config
+from penstock.keras.saving.description import compile_arguments, model_from_config, to_json, training_config
 from penstock.keras.saving.json_values import plain
 from penstock.layers.branching import set_learning_phase
 from penstock.layers.sessions import values_of
 from penstock.platform import logging
 from penstock.saved_model import constants, signature_constants, tag_constants
 from penstock.saved_model.builder import SavedModelBuilder
+from penstock.saved_model.loader import parse_saved_model
 from penstock.saved_model.signatures import predict_signature_def
 from penstock.session.session import Session
 
@@ -35,8 +41,12 @@ def export(model: Any, path: str, include_optimizer: bool = True) -> None:
     training = training_config(model) if include_optimizer else None
     if os.path.isdir(path):
         shutil.rmtree(path)
-    _export_graph(config, values_of(model.weights), path)
-    object_graph.save(model, os.path.join(path, constants.VARIABLES_DIRECTORY, "keras"))
+    _export_graph(model, values_of(model.weights), path)
+    prefix = os.path.join(path, constants.VARIABLES_DIRECTORY, constants.VARIABLES_FILENAME)
+    reader = load_checkpoint(prefix)
+    by_name = {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}
+    object_graph.write(model, prefix, by_name)
+    update_checkpoint_state(os.path.dirname(prefix), constants.VARIABLES_FILENAME, [constants.VARIABLES_FILENAME])
     assets = os.path.join(path, constants.ASSETS_DIRECTORY)
     os.makedirs(assets, exist_ok=True)
     for name, text in ((_CONFIG, config), (_TRAINING, None if training is None else json.dumps(training, default=plain))):
@@ -45,11 +55,11 @@ def export(model: Any, path: str, include_optimizer: bool = True) -> None:
                 file.write(text)
 
 
-def _export_graph(config: str, weights: list[Any], path: str) -> None:
+def _export_graph(trained: Any, weights: list[Any], path: str) -> None:
     """Builds the model for inference in a graph of its own, and saves that."""
     with Graph().as_default() as graph:
         set_learning_phase(0)
-        model = model_from_json(config)
+        model = type(trained).from_config(trained.get_config(), custom_objects=_objects_of(trained))
         with Session(graph=graph) as session:
             model.set_weights(weights)
             outputs = dict(zip(model.output_names, model.outputs))
@@ -59,6 +69,18 @@ def _export_graph(config: str, weights: list[Any], path: str) -> None:
                                                  {signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY: signature}, clear_devices=True)
             builder.save()
 
+
+
+def _objects_of(model: Any) -> dict[str, Any]:
+    """The classes and functions that a model is made of, by their names: those of a user are not known otherwise."""
+    found: dict[str, Any] = {}
+    for layer in model._sublayers():
+        for value in (layer, *vars(layer).values()):
+            named = value if inspect.isfunction(value) else type(value) if hasattr(value, "get_config") else None
+            if named is not None:
+                found[named.__name__] = named
+        found.update(_objects_of(layer))
+    return found
 
 @in_symbolic_graph
 def export_saved_model(model: Any, saved_model_path: str, custom_objects: Any = None, as_text: bool = False, input_signature: Any = None,
@@ -72,23 +94,37 @@ def export_saved_model(model: Any, saved_model_path: str, custom_objects: Any = 
 
 def load(path: str, custom_objects: Any = None, compile: bool = True) -> Any:
     """The model that was exported to ``path``."""
-    config = os.path.join(path, constants.ASSETS_DIRECTORY, _CONFIG)
-    if not os.path.exists(config):
-        raise OSError(f"{path} is not a SavedModel of Keras that can be loaded: it has no {constants.ASSETS_DIRECTORY}/{_CONFIG}. "
-                      "Use tf.saved_model.load to run its signatures.")
-    with open(config, encoding="utf-8") as file:
-        model = model_from_json(file.read(), custom_objects)
-    training = os.path.join(path, constants.ASSETS_DIRECTORY, _TRAINING)
-    if compile and os.path.exists(training):
-        with open(training, encoding="utf-8") as file:
-            model.compile(**compile_arguments(json.load(file), custom_objects))
+    config, training = _descriptions(path)
+    model = model_from_config(config, custom_objects)
+    if compile and training is not None:
+        model.compile(**compile_arguments(training, custom_objects))
         model._make_train_function()
     elif compile:
         logging.warning("No training configuration found in save file: the model was *not* compiled. Compile it manually.")
-    variables = os.path.join(path, constants.VARIABLES_DIRECTORY)
-    own = os.path.join(variables, "keras")
-    object_graph.load(model, own if os.path.exists(f"{own}.index") else os.path.join(variables, constants.VARIABLES_FILENAME))
+    object_graph.load(model, os.path.join(path, constants.VARIABLES_DIRECTORY, constants.VARIABLES_FILENAME))
     return model
+
+
+def _descriptions(path: str) -> tuple[Any, Any]:
+    """(configuration, how it was compiled or None) of the model at ``path``."""
+    assets = os.path.join(path, constants.ASSETS_DIRECTORY)
+    if not os.path.exists(os.path.join(assets, _CONFIG)):
+        return _from_objects(path)
+    texts = []
+    for name in (_CONFIG, _TRAINING):
+        file = os.path.join(assets, name)
+        texts.append(json.loads(pathlib.Path(file).read_text("utf-8")) if os.path.exists(file) else None)
+    return texts[0], texts[1]
+
+
+def _from_objects(path: str) -> tuple[Any, Any]:
+    """What the root of the graph of objects says, if TensorFlow wrote it; OSError for what is no Keras model with a configuration."""
+    objects = parse_saved_model(path).meta_graphs[0].object_graph_def.nodes
+    told = json.loads(objects[0].user_object.metadata or "{}") if objects else {}
+    if not told.get("config"):
+        raise OSError(f"{path} is not a SavedModel of a Keras model with a configuration: it has no {constants.ASSETS_DIRECTORY}/{_CONFIG}, and its "
+                      "graph of objects does not begin with one. Use tf.saved_model.load to run its signatures.")
+    return {"class_name": told["class_name"], "config": told["config"]}, told.get("training_config")
 
 
 @in_symbolic_graph
