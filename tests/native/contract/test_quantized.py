@@ -65,6 +65,32 @@ def test_convolutions(image, kernel, stride, padding, monkeypatch):
     check(monkeypatch, build, octets(rng, image, np.uint8), octets(rng, kernel, np.uint8), *np.float32([-1, 1, -2, 3]))
 
 
+def floats_of(sums):
+    """Sums with their range, and what they stand for."""
+    return [*sums, raw.Dequantize(input=sums[0], min_range=sums[1], max_range=sums[2], mode="MIN_FIRST")]
+
+
+CENTRED = {np.uint8: (-1.28, 1.27), np.int8: (-1.28, 1.27)}  # ranges of weights whose 0 is 128, or 0: CPUs with VNNI multiply their bytes
+
+
+@pytest.mark.parametrize("first", [np.uint8, np.int8])
+@pytest.mark.parametrize("second", [np.uint8, np.int8])
+@pytest.mark.parametrize("bounds", [(-1.0, 1.0), (0.0, 2.0), (-0.3, 5.0), (1.0, 2.0)])
+def test_weights_with_their_0_in_the_middle(first, second, bounds, monkeypatch):
+    rng = np.random.default_rng(3)
+    for m, k, n in ((3, 1, 2), (20, 34, 65), (33, 260, 130)):
+        def multiply(x, y, *given):
+            return floats_of(raw.QuantizedMatMul(a=x, b=y, min_a=given[0], max_a=given[1], min_b=given[2], max_b=given[3]))
+
+        check(monkeypatch, multiply, octets(rng, (m, k), first), octets(rng, (k, n), second), *np.float32([*bounds, *CENTRED[second]]))
+    for image, kernel, stride, padding in (((2, 9, 8, 3), (3, 3, 3, 5), 1, "SAME"), ((1, 10, 12, 8), (3, 3, 8, 70), 2, "VALID"),
+                                           ((3, 7, 7, 6), (1, 1, 6, 16), 2, "SAME"), ((1, 9, 9, 4), (5, 2, 4, 33), 2, "SAME")):
+        def convolve(x, f, *given, stride=stride, padding=padding):
+            return floats_of(tf.nn.quantized_conv2d(x, f, *given, strides=[1, stride, stride, 1], padding=padding))
+
+        check(monkeypatch, convolve, octets(rng, image, first), octets(rng, kernel, second), *np.float32([*bounds, *CENTRED[second]]))
+
+
 def test_a_layer(monkeypatch):
     rng = np.random.default_rng(2)
 

@@ -170,12 +170,12 @@ class Convolutions:
             self.b.unsupported("the filter does not fit the input's channels")
         return depth // filter_shape[2]
 
-    def integers(self, x: Array, kernel: Array, result: Array, w: Windows, pairs: bool) -> None:
-        """The convolution of integers of 32 bits, or of words that are pairs of integers, with channels last."""
-        self._convolve(x, kernel, result, grids(w), 1, None, pairs)
+    def integers(self, x: Array, kernel: Array, result: Array, w: Windows, packed: int, epilogue: Epilogue | None = None) -> None:
+        """The convolution of words of ``packed`` integers, with channels last."""
+        self._convolve(x, kernel, result, grids(w), 1, epilogue, packed)
 
     def _convolve(self, x: Array, kernel: Array, result: Array, windows: tuple[Grid, Grid], groups: int, epilogue: Epilogue | None,
-                  pairs: bool = False) -> None:
+                  packed: int = 1) -> None:
         epilogue, step = self._with_added(epilogue, result.shape)
         size, (down, across) = x.dtype.itemsize, windows
         depth, outputs = kernel.shape[2], kernel.shape[3]
@@ -184,7 +184,7 @@ class Convolutions:
             words = {"a_at": group * depth * size, "b_at": group * columns * size, "c_at": group * columns * size, "added_at": group * columns * size,
                      "added_step": step}
             product = Product(rows, columns, math.prod(kernel.shape[:3]), _pixel_step(x), outputs * size, outputs * size, steps=words,
-                              patches=() if _plain(x, down, across) else patch_words(x, depth, down, across), pairs=pairs)
+                              patches=() if _plain(x, down, across) else patch_words(x, depth, down, across), packed=packed)
             emit(self.b, product, x, kernel, result, "conv2d", epilogue)
 
     def _with_added(self, epilogue: Epilogue | None, shape: Ints) -> tuple[Epilogue, int]:

@@ -232,9 +232,9 @@ class Gemm:
         return function
 
 
-def code(size: int, integer: bool = False, pairs: bool = False) -> Code:
+def code(size: int, integer: bool = False, packed: int = 1) -> Code:
     """The kernel for elements of this size."""
-    tile = tile_for(size, integer, pairs)
+    tile = tile_for(size, integer, packed)
     return Code.of(f"gemm {tile}", lambda: Gemm(tile).text)
 
 

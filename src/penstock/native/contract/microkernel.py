@@ -60,12 +60,14 @@ class MicroKernels:
 
 
 def _multiplication(module: TileModule) -> str | None:
-    """The function that multiplies vectors: adds a product to a sum, or the products of pairs to each other; None if there is no such thing."""
+    """The function that multiplies vectors: adds a product, or four of bytes, to a sum, or those of pairs to each other; None if there is none."""
     tile, kind = module.tile, module.tile.vector
     if not tile.integer:
         return declare(module.module, f"llvm.fmuladd.{suffix(kind)}", kind, [kind] * 3).get_reference()
+    if tile.packed == 4:  # ``byte_words.possible``
+        return declare(module.module, f"llvm.x86.avx512.vpdpbusd.{32 * tile.lanes}", kind, [kind] * 3).get_reference()
     name = {4: "sse2.pmadd.wd", 8: "avx2.pmadd.wd", 16: "avx512.pmaddw.d.512"}[tile.lanes] if target.triple().startswith(("x86", "i686")) else ""
-    if not tile.pairs or not name:
+    if tile.packed == 1 or not name:
         return None
     halves = ir.VectorType(ir.IntType(16), 2 * tile.lanes)
     return declare(module.module, f"llvm.x86.{name}", kind, [halves, halves]).get_reference()
@@ -132,7 +134,9 @@ class _Micro:
         return self._value(f"shufflevector {self.vector} {lane}, {self.vector} poison, <{self.tile.lanes} x i32> zeroinitializer")
 
     def _add_product(self, total: str, x: str, y: str) -> str:
-        if self.tile.pairs:
+        if self.tile.packed == 4:
+            return self._value(f"call {self.vector} {self.multiply}({self.vector} {total}, {self.vector} {x}, {self.vector} {y})")
+        if self.tile.packed == 2:
             return self._value(f"add {self.vector} {total}, {self._product_of_pairs(x, y)}")
         if self.tile.integer:
             return self._value(f"add {self.vector} {total}, {self._value(f'mul {self.vector} {x}, {y}')}")
@@ -192,7 +196,7 @@ class _Micro:
             if row and not v:
                 added, c = self._place(added, "%added_step_now"), self._place(c, "%c_step")
             given = self._load(self._place(added, self.offsets[v]), self.vector)
-            value = self._value(f"add {self.vector} {given}, {total}") if self.tile.pairs else self._add_product(given, total, alpha)
+            value = self._value(f"add {self.vector} {given}, {total}") if self.tile.packed > 1 else self._add_product(given, total, alpha)
             for beyond, bound in (("lt", lower_bound), ("gt", upper_bound)):  # of NaN neither holds
                 outside = self._value(f"{'icmp s' if self.tile.integer else 'fcmp o'}{beyond} {self.vector} {value}, {bound}")
                 value = self._value(f"select <{self.tile.lanes} x i1> {outside}, {self.vector} {bound}, {self.vector} {value}")

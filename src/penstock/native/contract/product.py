@@ -72,12 +72,12 @@ class Product:
     batch: int = 1
     steps: dict[str, int] = field(default_factory=dict)  # any other words of the kernel
     patches: tuple[int, ...] = ()
-    pairs: bool = False  # elements of A and B are pairs of integers
+    packed: int = 1  # integers in an element of A and B
 
     @property
     def flops(self) -> int:
         """Operations."""
-        return (4 if self.pairs else 2) * self.m * self.n * self.k * self.batch
+        return 2 * self.packed * self.m * self.n * self.k * self.batch
 
     def emit_native(self, b: Emitter, a: Array, right: Array, c: Array, label: str, epilogue: Epilogue | None, items: list[dict[str, int]]) -> None:
         """Its calls of native code."""
@@ -95,7 +95,7 @@ def emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, e
 def _emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, epilogue: Epilogue | None, items: list[dict[str, int]]) -> None:
     """``emit``, by native code."""
     integer = c.dtype.kind == "i"
-    tile = tile_for(c.dtype.itemsize, integer, p.pairs)
+    tile = tile_for(c.dtype.itemsize, integer, p.packed)
     if items == [{}] and _is_prepared(b, p, right) and _is_row(p):
         _emit_row(b, p, a, right, c, label, epilogue or Epilogue())
         return
@@ -104,7 +104,7 @@ def _emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, 
     epilogue = epilogue or Epilogue()
     added = epilogue.added
     words = epilogue.words(c.dtype)
-    code = gemm.code(c.dtype.itemsize, integer, p.pairs)
+    code = gemm.code(c.dtype.itemsize, integer, p.packed)
     parts = [_words(p, tile, {**words, **item, **part}) for item in items for part in _parts_of_item(p, tile, b.threads, len(items))]
     operands = [a, right, added if added is not None else c, c]
     accumulates = added is not None and added.buffer is c.buffer
@@ -118,7 +118,7 @@ def _shares_panels(p: Product, tile: Tile) -> bool:
 
 def _is_prepared(b: Emitter, p: Product, right: Array) -> bool:
     """Is B a constant, cut into panels before any step?"""
-    return b.ahead and p.batch == 1 and right.buffer.kind == "constant" and right.dtype.kind == "f" and not p.pairs
+    return b.ahead and p.batch == 1 and right.buffer.kind == "constant" and right.dtype.kind == "f" and p.packed == 1
 
 
 def _is_row(p: Product) -> bool:

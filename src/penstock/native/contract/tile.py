@@ -21,7 +21,7 @@ LINE = 64  # bytes that a cache fetches at once
 class Tile:
     """The registers of a CPU as a tile: ``rows`` of up to ``vectors`` vectors of ``lanes`` elements of ``size`` bytes.
 
-    Elements are floats, integers, or pairs of integers of 16 bits, whose products are added up as integers of 32.
+    Elements are floats, integers, or words of ``packed`` integers, whose products are added up as integers of 32 bits: two of 16 bits, or four of 8.
     """
 
     size: int
@@ -29,7 +29,7 @@ class Tile:
     rows: int
     vectors: int = 2
     integer: bool = False
-    pairs: bool = False
+    packed: int = 1
 
     @property
     def columns(self) -> int:
@@ -74,14 +74,13 @@ class Tile:
         return -(-(2 * DEPTH if self.masks else DEPTH) // self.rows) * self.rows
 
 
-def tile_for(size: int, integer: bool = False, pairs: bool = False) -> Tile:
+def tile_for(size: int, integer: bool = False, packed: int = 1) -> Tile:
     """The tile of this CPU for elements of this size."""
-    kind = {"integer": integer, "pairs": pairs}
-    if target.has("avx512f") and (not pairs or target.has("avx512bw")):
-        return Tile(size, 64 // size, 14, **kind)
+    if target.has("avx512f") and (packed == 1 or target.has("avx512bw")):
+        return Tile(size, 64 // size, 14, integer=integer, packed=packed)
     if target.has("avx2"):
-        return Tile(size, 32 // size, 6, **kind)
-    return Tile(size, 16 // size, 6 if target.triple().startswith(("x86", "i686")) else 12, **kind)
+        return Tile(size, 32 // size, 6, integer=integer, packed=packed)
+    return Tile(size, 16 // size, 6 if target.triple().startswith(("x86", "i686")) else 12, integer=integer, packed=packed)
 
 
 class TileModule:
