@@ -121,3 +121,19 @@ def test_files_are_read_on_into_the_next(tmp_path):
     found = everything(lambda: tf.data.TextLineDataset(names).batch(4))
     assert [line for _, batch in found for line in batch] == [b"%d-%d" % (number, line) for number in range(3) for line in range(number + 2)]
     assert [len(batch) for _, batch in found] == [4, 4, 1]
+
+
+def test_a_dataset_that_is_made_again_is_still_read_in_blocks(monkeypatch, tmp_path):
+    """Each initialization of an iterator makes a dataset with seeds again."""
+    path, made = str(tmp_path / "records"), []
+    with tf.python_io.TFRecordWriter(path) as writer:
+        for number in range(20):
+            writer.write(b"%d" % number)
+    blocks = dataset_shuffle._ShuffledBlocks
+    monkeypatch.setattr(dataset_shuffle, "_ShuffledBlocks", lambda *arguments: made.append(1) or blocks(*arguments))
+    with tf.Graph().as_default(), tf.Session() as session:
+        iterator = tf.data.TFRecordDataset(path).shuffle(30, seed=1).batch(20).make_initializable_iterator()
+        for times in range(1, 4):
+            session.run(iterator.initializer)
+            assert sorted(map(int, session.run(iterator.get_next()))) == list(range(20))
+            assert len(made) == times

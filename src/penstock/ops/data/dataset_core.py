@@ -77,8 +77,9 @@ class Recipe:
     again.
     """
 
-    def __init__(self, op_type: str, kernel: Callable[..., Source], arguments: dict[str, Any], count: Callable[..., int] | None = None) -> None:
-        self.op_type, self._kernel, self.arguments, self._count = op_type, kernel, arguments, count
+    def __init__(self, op_type: str, kernel: Callable[..., Source], arguments: dict[str, Any], count: Callable[..., int] | None = None,
+                 lightweight: bool = False) -> None:
+        self.op_type, self._kernel, self.arguments, self._count, self._lightweight = op_type, kernel, arguments, count, lightweight
         self.arguments = self._change(lambda seed: seed, lambda source: source.for_dataset())
         if all(name in arguments and integer(arguments[name]) == 0 for name in _SEEDS):  # which stands for none
             self.arguments.update(zip(_SEEDS, np.random.SeedSequence().generate_state(len(_SEEDS)).astype(np.int64)))
@@ -87,6 +88,7 @@ class Recipe:
         """The dataset."""
         source = self._kernel(**self.arguments)
         source.recipe = source.recipe or self  # an op that changes nothing gives its input
+        source.lightweight = source.lightweight or self._lightweight
         return source
 
     def cardinality(self) -> int:
@@ -102,7 +104,7 @@ class Recipe:
     def follow(self, seeds: Iterator[int]) -> Source:
         """Makes the dataset again, with these seeds, of inputs that are made again."""
         return Recipe(self.op_type, self._kernel, self._change(lambda _: np.int64(next(seeds)), lambda source: source.again(seeds)),
-                      self._count).make()
+                      self._count, self._lightweight).make()
 
     def _change(self, seed: Callable[[Any], Any], source: Callable[[Source], Any]) -> dict[str, Any]:
         """The arguments with seeds and datasets, which may be in lists, replaced."""
@@ -116,9 +118,7 @@ def _remembering(op_type: str, kernel: Any, lightweight: bool, count: Any) -> Ca
     names = parameters_of(kernel)
 
     def remembering(*inputs: Any, **others: Any) -> Source:
-        source = Recipe(op_type, kernel, dict(zip(names, inputs)) | others, count).make()
-        source.lightweight = source.lightweight or lightweight
-        return source
+        return Recipe(op_type, kernel, dict(zip(names, inputs)) | others, count, lightweight).make()
 
     return with_parameters(remembering, names)
 
