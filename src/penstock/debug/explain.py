@@ -70,7 +70,7 @@ class Explainer(Observer):
 
 def ends(program: Program) -> list[str]:
     """The names of what a program computes: its fetches, and the nodes that no other node uses."""
-    used = {other for node in program.nodes for other in node.before}
+    used = {other for node in program.nodes for other in node.before}.union(program.args)
     return list(dict.fromkeys([*(node.name for node, _ in program.fetches), *(node.name for node in program.nodes if node not in used)]))
 
 

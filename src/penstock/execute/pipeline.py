@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from tensorboard.compat.proto.config_pb2 import RunMetadata
 
 from penstock.execute.device_plan import RegionKernel
@@ -24,6 +26,7 @@ from penstock.execute.trace import Trace, fill_partition_graphs
 from penstock.graph.function import FuncGraph
 from penstock.native.config import config
 from penstock.platform.garbage import uncollected
+from penstock.program.branches import deciding_feeds
 from penstock.program.devices import kind_of
 from penstock.program.ir import Program
 from penstock.program.stages import Stages
@@ -133,7 +136,21 @@ class PlannedStep:
         self._kernels: int | None = None  # that functions and loops ran in the first run
         self._node_by_node: Plan | None = None
         self.final: Plan | None = None  # for all runs but the first
+        self.deciding = deciding_feeds(program)  # numbers of the feeds whose values choose branches
+        self._decided: dict[tuple[bool, ...], PlannedStep] = {}  # by these values
         self.drivable: PackedPlan | None = None  # the final plan, if it can run without a thread of its own
+
+    def decided(self, feeds: Sequence[Any]) -> PlannedStep:
+        """The step for these feeds: without the branches that their values do not choose."""
+        if not self.deciding or any(np.ndim(feeds[number]) for number in self.deciding):
+            return self
+        values = tuple([bool(feeds[number]) for number in self.deciding])
+        with self._lock:
+            if values not in self._decided:
+                program = self._pipeline.decide(self._program, dict(zip(self.deciding, values)))
+                placed = self._pipeline.place(program, self._pipeline.environment.devices)
+                self._decided[values] = PlannedStep(self._pipeline, placed, self._frames, self._begun)
+            return self._decided[values]
 
     def plan(self, traced: bool = False) -> Plan:
         """The plan for the next run; for one that is ``traced``, the user's own nodes run by themselves."""

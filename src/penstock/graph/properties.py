@@ -40,6 +40,7 @@ class Properties:
     lightweight: bool = False  # of a dataset: making an element takes hardly longer than handing it from one thread to another
     captures: str = ""  # of an op that calls functions in its step: the attribute with the types of their arguments, its last inputs; more may follow
     expands: Callable[[dict[str, Any]], Any] | None = None  # by its attributes: the function whose operations run in its place, or None
+    branch: Callable[[dict[str, Any], Any], Any] | None = None  # by its attributes and its first input: the function of the others that runs then
     implied: tuple[str, ...] = ()  # attributes that follow from the type of a node: GraphDefs do not have them
     repeats: bool = False  # runs its function ``body`` as long as its function ``cond`` says so
     sees_unused: bool = False  # its gradient function gets None, not zeros, for outputs whose gradients are not needed

@@ -5,7 +5,7 @@ after the nodes they depend on, and every input is an existing output of an earl
 """
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -143,38 +143,56 @@ def prune(fetches: Sequence[Tensor], targets: Iterable[Operation], feeds: Sequen
     args = list(fed.values())
     program = Program([*args, *nodes.values()], args,
                       [(fed[tensor], 0) if tensor in fed else (nodes[tensor.op], tensor.value_index) for tensor in fetches])
-    return _expand_calls(program) if any(node.definition.expands is not None for node in nodes.values()) else program
+    return expand(program, _called, "{call}/{inner}") if any(node.definition.expands is not None for node in nodes.values()) else program
 
 
-def _expand_calls(program: Program) -> Program:
-    """The program with the operations of functions in the place of their calls, under the names and on the devices of those."""
+def _called(node: Node) -> tuple[FuncGraph, list[Edge]] | None:
+    function = None if node.definition.expands is None else node.definition.expands(node.attrs)
+    return None if function is None else (function, node.inputs)
+
+
+def expand(program: Program, called: Callable[[Node], tuple[FuncGraph, list[Edge]] | None], name: str = "{whole}") -> Program:
+    """The program with the operations of functions in the place of nodes, and on their devices. ``called`` tells the function of a node, and its
+    arguments; ``name`` how its operations are named: by the ``call`` and the name ``inner`` to the function, or as a ``whole``."""
     values: dict[Edge, Edge] = {}  # what an output of a call is
     ends: dict[Node, list[Node]] = {}  # what has run when a call has
     nodes: list[Node] = []
     strict = program.has_frames  # then a call whose arguments are dead must not run any of its operations
-    for node in program.nodes:
-        node.inputs = [values.get(edge, edge) for edge in node.inputs]
-        node.control = [end for other in node.control for end in ends.get(other, (other,))]
-        function = None if node.definition.expands is None else node.definition.expands(node.attrs)
-        if function is None:
+    waiting = program.nodes[::-1]  # the next one last
+    while waiting:
+        node = waiting.pop()
+        node.inputs = [_follow(values, edge) for edge in node.inputs]
+        node.control = [end for other in node.control for end in _ends_of(ends, other)]
+        found = called(node)
+        if found is None:
             nodes.append(node)
             continue
-        body = _body_of(node, function, strict)
-        nodes += body.nodes
+        body = _body_of(node, *found, strict, name)
+        waiting += body.nodes[::-1]
         values.update(((node, index), edge) for index, edge in enumerate(body.fetches))
         ends[node] = list(dict.fromkeys([producer for producer, _ in body.fetches] + _last(body.nodes))) or node.before
-    return Program(nodes, program.args, [values.get(edge, edge) for edge in program.fetches])
+    return Program(nodes, program.args, [_follow(values, edge) for edge in program.fetches])
 
 
-def _body_of(call: Node, function: FuncGraph, strict: bool) -> Program:
+def _follow(values: dict[Edge, Edge], edge: Edge) -> Edge:
+    while edge in values:
+        edge = values[edge]
+    return edge
+
+
+def _ends_of(ends: dict[Node, list[Node]], node: Node) -> list[Node]:
+    return [last for end in ends[node] for last in _ends_of(ends, end)] if node in ends else [node]
+
+
+def _body_of(call: Node, function: FuncGraph, arguments: list[Edge], strict: bool, name: str) -> Program:
     """The nodes of a function, without its arguments: those of the call are in their place."""
     body = prune(function.outputs, function.effects, function.inputs)
-    given = {(arg, 0): edge for arg, edge in zip(body.args, call.inputs)}
+    given = {(arg, 0): edge for arg, edge in zip(body.args, arguments)}
     inner = [node for node in body.nodes if (node, 0) not in given]
     own = set(inner)
     for node in inner:
         is_first = not any(before in own for before in node.before)
-        node.name = f"{call.name}/{node.name.removeprefix(function.scope + '/')}"
+        node.name = name.format(call=call.name, inner=node.name.removeprefix(function.scope + "/"), whole=node.name)
         node.device = node.device or call.device
         node.inputs = [given.get(edge, edge) for edge in node.inputs]
         node.control = [other for other in node.control if other in own]

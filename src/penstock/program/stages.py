@@ -1,6 +1,6 @@
 """The stages of planning, each of which returns a program and leaves the one that it was given as it was.
 
-    prune -> place -> optimise -> partition (by device) -> pack (execute/pipeline.py)
+    prune (-> decide) -> place -> optimise -> partition (by device) -> pack (execute/pipeline.py)
                   \\-> partition by task (distributed/parts.py), on a master: each task goes on with its part
 
 ``Stages`` is the way through them with the options of one session. At each joint observers are shown what there is: ``penstock graph`` prints it,
@@ -15,6 +15,7 @@ from typing import Any
 
 from penstock.graph.node import Operation, Tensor
 from penstock.program import ir
+from penstock.program.branches import take_branches
 from penstock.program.copies import with_copies
 from penstock.program.devices import Device, kind_of
 from penstock.program.ir import Program
@@ -59,6 +60,10 @@ class Stages:
     def prune(self, fetches: Sequence[Tensor], targets: Iterable[Operation], feeds: Sequence[Tensor]) -> Program:
         """What computes ``fetches`` and runs ``targets``, given ``feeds``."""
         return self._show("pruned", ir.prune(fetches, targets, feeds))
+
+    def decide(self, program: Program, decided: dict[int, Any]) -> Program:
+        """The program without the conditionals that feeds with these values decide: see ``branches.py``."""
+        return take_branches(program.copy(), decided)
 
     def place(self, program: Program, devices: list[Device], preferred: str = "") -> Program:
         """Every node has a device: the ``preferred`` one, if it has no wish and that can run it."""

@@ -66,7 +66,7 @@ class LocalBackend:
         """Runs a step in this thread, as far as nothing in it waits."""
         last = wanted.last
         if last is None or last[0] != self._graph._mutations or last[1] != tuple(feeds) or options is not PLAIN or self._timeout:
-            planned = self._plan_for(wanted, tuple(feeds))
+            planned = self._plan_for(wanted, tuple(feeds)).decided([*feeds.values()])
             with self._track(Step(options.timeout_ms or self._timeout)) as step:
                 values, metadata = planned.run(list(feeds.values()), step, options.trace, options.partition_graphs)
             return hand_out(values, keep=True), metadata
@@ -126,7 +126,7 @@ class LocalBackend:
 
     def _plan_for(self, wanted: Fetches, feeds: tuple[Tensor, ...]) -> PlannedStep:
         planned = self._step_for(wanted.tensors, wanted.targets, feeds)
-        if planned.final is not None:
+        if planned.final is not None and not planned.deciding:
             wanted.last = (self._graph._mutations, feeds, planned.final)
         return planned
 

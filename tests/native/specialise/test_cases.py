@@ -52,9 +52,9 @@ def check(monkeypatch, fetches, feeds):
 
 @pytest.fixture
 def inputs():
-    """Rows, a flag that is fed, and feeds for both of its values."""
-    x, flag = tf.placeholder(tf.float32, [None, 6]), tf.placeholder(tf.bool, [])
-    return x, flag, [{x: ROWS, flag: True}, {x: ROWS, flag: False}]
+    """Rows, a flag that is computed (one that is fed would be decided before the step), and feeds for both of its values."""
+    x, number = tf.placeholder(tf.float32, [None, 6]), tf.placeholder(tf.int32, [])
+    return x, number > 0, [{x: ROWS, number: 1}, {x: ROWS, number: 0}]
 
 
 def test_what_uses_different_shapes_is_written_out_for_both(inputs, python_branches, monkeypatch):
@@ -114,7 +114,7 @@ def test_values_that_branches_save_for_their_gradients(inputs, monkeypatch):
         return tf.cond(tf.reduce_sum(y) > 0, lambda: tf.tanh(y * y), lambda: tf.exp(y))
 
     loss = tf.reduce_sum(tf.square(tf.cond(flag, lambda: inner(tf.matmul(x, w)), lambda: tf.sigmoid(tf.matmul(x, w) * 2))))
-    assert not check(monkeypatch, [loss, *tf.gradients(loss, [x, w])], [*feeds, {x: -ROWS, flag: True}])
+    assert not check(monkeypatch, [loss, *tf.gradients(loss, [x, w])], [*feeds, {**feeds[0], x: -ROWS}])
 
 
 def test_values_that_branches_in_a_loop_save(inputs, monkeypatch):

@@ -84,6 +84,9 @@ class _Branching:
         _check_signature(else_branch, "else_branch", Tin, Tout)
         return [one.shape.most_specific_compatible_shape(other.shape) for one, other in zip(then_branch.outputs, else_branch.outputs)]
 
+    def branch(attributes, cond):
+        return attributes["then_branch" if is_true(cond) else "else_branch"]
+
     def kernel(ctx, cond, input, then_branch, else_branch):
         branch = then_branch if is_true(cond) else else_branch
         return _results_by_value(branch, ctx.call(branch, by_value(branch.inputs, input)))
