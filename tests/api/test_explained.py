@@ -16,7 +16,8 @@ def test_calls_explain_themselves():
         tf.distribute.experimental.TPUStrategy()
     with pytest.raises(tf.errors.UnimplementedError, match="AdamParameters describes an embedding table"):
         tf.tpu.experimental.AdamParameters(0.1)
-    namespaces = (tf.contrib.tensorrt, tf.contrib.tpu, tf.contrib.distribute, tf.contrib.summary, tf.tpu.experimental)
+    namespaces = (tf.contrib.tensorrt, tf.contrib.tpu, tf.contrib.distribute, tf.contrib.summary, tf.tpu.experimental,
+                  tf.estimator.tpu.experimental)
     for name in REASONS:
         assert any(REASONS[name] in getattr(namespace, name).__doc__ for namespace in namespaces if hasattr(namespace, name))
 

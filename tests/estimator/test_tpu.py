@@ -136,3 +136,37 @@ class TestResolvers:
         resolver = tf.contrib.cluster_resolver.TPUClusterResolver
         assert resolver("").master() == resolver("some-name").master() == "" and not resolver("").cluster_spec()
         assert resolver("grpc://h:8470").master() == "grpc://h:8470" and resolver(["grpc://h:8470"]).get_job_name() == "worker"
+
+
+def test_checkpoints_are_written_beside_the_training(tmp_path):
+    class Listener(tf.train.CheckpointSaverListener):
+        def __init__(self):
+            self.saved, self.ended = [], None
+
+        def after_save(self, session, global_step_value):
+            self.saved.append(global_step_value)
+
+        def end(self, session, global_step_value):
+            self.ended = global_step_value
+
+    listener, folder = Listener(), str(tmp_path)
+    step = tf.assign_add(tf.train.get_or_create_global_step(), 1)
+    scaffold = tf.train.Scaffold()
+    hook = tf.contrib.tpu.AsyncCheckpointSaverHook(folder, save_steps=2, scaffold=scaffold, listeners=[listener])
+    with tf.train.SingularMonitoredSession([hook], scaffold) as session:
+        while session.run(step) < 5:
+            pass
+    assert listener.saved[0] == 0 and listener.saved[-1] == listener.ended == 5 and listener.saved == sorted(set(listener.saved))
+    assert tf.train.load_variable(folder, "global_step") == 5
+
+
+def test_an_error_while_saving_is_told(tmp_path):
+    class Failing(tf.train.CheckpointSaverListener):
+        def after_save(self, session, global_step_value):
+            raise RuntimeError("no room left")
+
+    step = tf.assign_add(tf.train.get_or_create_global_step(), 1)
+    scaffold = tf.train.Scaffold()
+    hook = tf.contrib.tpu.AsyncCheckpointSaverHook(str(tmp_path), save_secs=1000, scaffold=scaffold, listeners=[Failing()])
+    with pytest.raises(RuntimeError, match="no room left"), tf.train.SingularMonitoredSession([hook], scaffold) as session:
+        session.run(step)

@@ -17,6 +17,7 @@ from penstock.checkpoint.claims import remove_if_there, temporary_path
 from penstock.checkpoint.protos import CheckpointState
 from penstock.checkpoint.publish import data_path, index_path, write_atomically
 from penstock.checkpoint.version1 import files_of
+from penstock.errors import NotFoundError
 
 _log = logging.getLogger("tensorflow")
 _V1 = 1  # SaverDef.V1
@@ -94,8 +95,16 @@ def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -
 
 
 def checkpoint_exists(checkpoint_prefix: str) -> bool:
-    """``tf.train.checkpoint_exists``: is there a checkpoint, of either version, that was saved under this name?"""
+    """``tf.train.checkpoint_exists``: is there a checkpoint, of either version, that was saved under this name? NotFoundError without its folder."""
     prefix = os.fsdecode(checkpoint_prefix)
+    folder = os.path.dirname(prefix)
+    if folder and not os.path.isdir(folder):
+        raise NotFoundError(None, None, f"{folder}; No such file or directory")
+    return is_there(prefix)
+
+
+def is_there(prefix: str) -> bool:
+    """True if there is a checkpoint, of either version, that was saved under this name."""
     return bool(glob.glob(index_path(prefix)) or files_of(prefix))
 
 

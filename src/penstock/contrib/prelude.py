@@ -7,7 +7,7 @@ from penstock.custom_gradient import custom_gradient
 from penstock.gradients import gradients
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.convert import convert_to_tensor
-from penstock.graph.dtypes import DType, as_dtype, bool_, float16, float32, float64, int8, int16, int32, int64, uint8, uint16
+from penstock.graph.dtypes import DType, as_dtype, bool_, float16, float32, float64, int8, int16, int32, int64, string, uint8, uint16
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import (

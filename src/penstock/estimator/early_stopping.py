@@ -96,7 +96,7 @@ def _no_improvement(estimator: Estimator, metric_name: str, patience: int, is_be
 def read_eval_metrics(eval_dir: str) -> OrderedDict[int, dict[str, float]]:
     """``tf.contrib.estimator.read_eval_metrics``: {step: {metric: value}} of the event files in a folder, in the order of steps."""
     by_step: dict[int, dict[str, float]] = {}
-    for path in gfile.Glob(os.path.join(eval_dir, "events.out.tfevents.*")):
+    for path in gfile.Glob(os.path.join(eval_dir, "events.out.tfevents.*")) if gfile.Exists(eval_dir) else ():
         for step, metrics in scalar_results(path):
             by_step.setdefault(step, {}).update(metrics)
     return OrderedDict(sorted(by_step.items()))

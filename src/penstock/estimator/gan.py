@@ -1,4 +1,4 @@
-"""``tf.contrib.gan.estimator``: an estimator that trains a generator and a discriminator in turn."""
+"""``tf.contrib.gan.estimator``: estimators that train a generator and a discriminator in turn."""
 from __future__ import annotations
 
 import enum
@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.contrib.framework.variables import get_trainable_variables
 from penstock.contrib.gan import summaries
-from penstock.contrib.gan.models import GANLoss, GANModel, as_tensors, gan_model
+from penstock.contrib.gan.models import GANLoss, GANModel, as_tensors, gan_model, stargan_model
 from penstock.contrib.gan.training import gan_train_ops, get_sequential_train_hooks
 from penstock.estimator.estimator import Estimator
 from penstock.estimator.mode_keys import ModeKeys
@@ -32,6 +32,10 @@ _SUMMARIES: dict[int, Callable[[Any], None]] = {
     SummaryType.VARIABLES: summaries.add_gan_model_summaries,
     SummaryType.IMAGES: summaries.add_gan_model_image_summaries,
     SummaryType.IMAGE_COMPARISON: summaries.add_image_comparison_summaries,
+}
+_STARGAN_SUMMARIES: dict[int, Callable[[Any], None]] = {
+    SummaryType.VARIABLES: summaries.add_gan_model_summaries,
+    SummaryType.IMAGES: summaries.add_stargan_image_summaries,
 }
 
 
@@ -95,12 +99,45 @@ class GANEstimator(Estimator):
                     raise ValueError(f"`labels` must be `None` when mode is `predict`. Instead, found {labels}")
                 return head.create_estimator_spec(features, mode, _generator(_with_mode(generator_fn, mode), features))
             model = gan_model(_with_mode(generator_fn, mode), _with_mode(discriminator_fn, mode), labels, features, check_shapes=False)
-            with name_scope(None):
-                for kind in add_summaries if isinstance(add_summaries, (tuple, list)) else filter(None, [add_summaries]):
-                    _SUMMARIES[kind](model)
+            _summarize(model, add_summaries, _SUMMARIES)
             return head.create_estimator_spec(features, mode, model)
 
         super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
+
+
+class _StarGANHead(GANHead):
+    """One function gives both losses of a StarGANModel."""
+
+    def create_loss(self, features: Any, mode: str, logits: Any, labels: Any = None) -> GANLoss:
+        """The losses of generator and discriminator."""
+        return self._loss_fns[0](logits)
+
+
+class StarGANEstimator(Estimator):
+    """``tf.contrib.gan.estimator.StarGANEstimator``: features are images, labels their domains. To predict, features are (images, wanted domains)."""
+
+    def __init__(self, model_dir: Any = None, generator_fn: Callable[..., Any] | None = None, discriminator_fn: Callable[..., Any] | None = None,
+                 loss_fn: Callable[..., Any] | None = None, generator_optimizer: Any = None, discriminator_optimizer: Any = None,
+                 get_hooks_fn: Callable[..., Any] | None = None, get_eval_metric_ops_fn: Callable[..., Any] | None = None, add_summaries: Any = None,
+                 use_loss_summaries: bool | None = True, config: Any = None) -> None:
+        if not callable(loss_fn):
+            raise ValueError("loss_fn must be callable.")
+        head = _StarGANHead(loss_fn, loss_fn, generator_optimizer, discriminator_optimizer, use_loss_summaries, get_hooks_fn, get_eval_metric_ops_fn)
+
+        def model_fn(features: Any, labels: Any, mode: str) -> EstimatorSpec:
+            if mode == ModeKeys.PREDICT:
+                return head.create_estimator_spec(features, mode, _generator(_with_mode(generator_fn, mode), *features))
+            model = stargan_model(_with_mode(generator_fn, mode), _with_mode(discriminator_fn, mode), features, labels)
+            _summarize(model, add_summaries, _STARGAN_SUMMARIES)
+            return head.create_estimator_spec(features, mode, model)
+
+        super().__init__(model_fn, model_dir, config)
+
+
+def _summarize(model: Any, kinds: Any, summarizers: dict[int, Callable[[Any], None]]) -> None:
+    with name_scope(None):
+        for kind in kinds if isinstance(kinds, (tuple, list)) else filter(None, [kinds]):
+            summarizers[kind](model)
 
 
 def _with_mode(function: Any, mode: str) -> Callable[..., Any]:
@@ -108,11 +145,11 @@ def _with_mode(function: Any, mode: str) -> Callable[..., Any]:
     return functools.partial(function, mode=mode) if "mode" in inspect.signature(function).parameters else function
 
 
-def _generator(generator_fn: Callable[..., Any], inputs: Any) -> GANModel:
+def _generator(generator_fn: Callable[..., Any], inputs: Any, *domains: Any) -> GANModel:
     """A model without its discriminator."""
     with variable_scope("Generator") as scope:
         inputs = as_tensors(inputs)
-        generated = generator_fn(inputs)
+        generated = generator_fn(inputs, *map(as_tensors, domains))
     return GANModel(inputs, generated, get_trainable_variables(scope), scope, generator_fn, *[None] * 6)
 
 

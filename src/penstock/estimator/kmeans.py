@@ -5,6 +5,8 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from penstock.contrib.factorization import clustering
 from penstock.estimator.columns.building import input_layer
 from penstock.estimator.estimator import Estimator
@@ -125,7 +127,7 @@ class KMeansClustering(Estimator):
 
 
 class KMeans(KMeansClustering):
-    """``tf.estimator.experimental.KMeans``: the same, with a seed of another name."""
+    """``tf.estimator.experimental.KMeans``: the same, with a seed of another name, and with distances that are not squared in ``transform``."""
 
     def __init__(self, num_clusters: int, model_dir: Any = None, initial_clusters: Any = KMeansClustering.RANDOM_INIT,
                  distance_metric: str = KMeansClustering.SQUARED_EUCLIDEAN_DISTANCE, seed: int | None = None, use_mini_batch: bool = True,
@@ -133,6 +135,12 @@ class KMeans(KMeansClustering):
                  config: Any = None, feature_columns: Any = None) -> None:
         super().__init__(num_clusters, model_dir, initial_clusters, distance_metric, 0 if seed is None else seed, use_mini_batch,
                          mini_batch_steps_per_iteration, kmeans_plus_plus_num_retries, relative_tolerance, config, feature_columns)
+        self._is_squared = distance_metric == self.SQUARED_EUCLIDEAN_DISTANCE
+
+    def transform(self, input_fn: Any) -> Iterator[Any]:
+        """The distances of each point from all clusters."""
+        for distances in super().transform(input_fn):
+            yield np.sqrt(distances) if self._is_squared else distances
 
 
 def points_of(features: Any, feature_columns: Any = None) -> Any:

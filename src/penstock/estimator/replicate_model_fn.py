@@ -16,7 +16,6 @@ from penstock.estimator.spec import EstimatorSpec
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.convert import to_tensor
 from penstock.graph.device import DeviceSpec
-from penstock.graph.graph import Graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.scopes import control_dependencies, device, get_collection, get_default_graph, name_scope
 from penstock.layers.losses import Reduction
@@ -84,15 +83,15 @@ class _Towers:
         return div(loss, 1.0 * self.count, name="averaged_loss")
 
 
-_TOWERS: dict[Graph, _Towers] = {}  # of graphs whose towers are being built
-
-
 def _towers() -> _Towers:
-    return _TOWERS.get(get_default_graph()) or _Towers()
+    """Those of a graph whose towers are being built."""
+    return next(iter(get_collection(TowerOptimizer.COLLECTION_FOR_GRAPH_STATES)), None) or _Towers()
 
 
 class TowerOptimizer(Optimizer, metaclass=DirectSubclass):
     """``tf.contrib.estimator.TowerOptimizer``: gathers gradients of all towers, which the last one applies. Without towers, the optimizer itself."""
+
+    COLLECTION_FOR_GRAPH_STATES = "replicate_model_fn_graph_states"  # of graphs, while their towers are built
 
     def __init__(self, optimizer_or_optimizer_fn: Any) -> None:
         super().__init__(False, "TowerOptimizer")
@@ -172,7 +171,7 @@ def _build_towers(model_fn: ModelFn, mode: str, features: list[Any], labels: lis
     options = {name: copy.deepcopy(value) for name, value in (("params", params), ("config", config)) if name in fn_args(model_fn)}
     graph, towers, specs = get_default_graph(), _Towers(), []
     towers.count, towers.reduction = len(devices), reduction
-    _TOWERS[graph] = towers
+    graph.add_to_collection(TowerOptimizer.COLLECTION_FOR_GRAPH_STATES, towers)
     try:
         for index, place in enumerate(devices):
             with (variable_scope("", reuse=bool(index)) as var_scope, name_scope(f"tower_{index}" if index else "") as scope,
@@ -182,7 +181,7 @@ def _build_towers(model_fn: ModelFn, mode: str, features: list[Any], labels: lis
                     raise ValueError("Please wrap optimizers with TowerOptimizer in order to use replicate_model_fn with multiple `devices`.")
                 specs.append(spec if spec.loss is None else spec._replace(loss=towers.scaled(spec.loss)))
     finally:
-        del _TOWERS[graph]
+        graph.clear_collection(TowerOptimizer.COLLECTION_FOR_GRAPH_STATES)
     if not towers.are_alike:
         raise ValueError("Each invocation of model_fn was supposed to make the same optimizer calls.")
     return specs

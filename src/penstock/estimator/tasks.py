@@ -112,10 +112,10 @@ def _check_addresses(cluster: ClusterSpec) -> None:
 
 
 def _master(cluster: ClusterSpec, job: str, index: int, tf_config: dict[str, Any]) -> str:
-    """The target of sessions: the task's own server; none if the task is alone."""
+    """The target of sessions: the task's own server; none if the cluster has one job of one task."""
     if "session_master" in tf_config:
         return str(tf_config["session_master"])
-    if len(cluster.addresses()) == 1:
+    if len(cluster.jobs) == 1 and len(cluster.addresses()) == 1:
         return ""
     return f"grpc://{cluster.task_address(job, index)}"
 

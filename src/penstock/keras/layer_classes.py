@@ -44,6 +44,7 @@ _OTHERS: dict[str, str] = {
     "penstock.keras.engine.op_layers": "TensorFlowOpLayer AddLoss AddMetric",
     "penstock.keras.engine.model": "Model",
     "penstock.keras.engine.sequential": "Sequential",
+    "penstock.estimator.columns.features_layer": "DenseFeatures SequenceFeatures",
 }
 _ALIASES = {"Functional": "Model", "BatchNormalizationV1": "BatchNormalization", "BatchNormalizationV2": "BatchNormalization",
             "Convolution1D": "Conv1D", "Convolution2D": "Conv2D", "Convolution3D": "Conv3D", "MaxPool2D": "MaxPooling2D",

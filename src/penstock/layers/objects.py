@@ -66,12 +66,18 @@ def _look_up(name: str, module_objects: Mapping[str, Any], custom_objects: Mappi
     return next((names[name] for names in (custom_objects, _custom_objects, module_objects) if name in names), None)
 
 
-def _from_config(config: dict[str, Any], module_objects: Mapping[str, Any], custom_objects: Mapping[str, Any], what: str) -> Any:
-    if "class_name" not in config or "config" not in config:
+def look_up_class(config: Any, module_objects: Mapping[str, Any], custom_objects: Mapping[str, Any] | None, what: str) -> Any:
+    """The class, or the function that makes an object, which a configuration names."""
+    if not isinstance(config, dict) or "class_name" not in config or "config" not in config:
         raise ValueError(f"Improper config format: {config}")
-    cls = _look_up(config["class_name"], module_objects, custom_objects)
+    cls = _look_up(config["class_name"], module_objects, custom_objects or {})
     if cls is None:
         raise ValueError(f"Unknown {what}: {config['class_name']}")
+    return cls
+
+
+def _from_config(config: dict[str, Any], module_objects: Mapping[str, Any], custom_objects: Mapping[str, Any], what: str) -> Any:
+    cls = look_up_class(config, module_objects, custom_objects, what)
     if not hasattr(cls, "from_config"):  # a function that makes the object
         with custom_object_scope(custom_objects):
             return cls(**config["config"])

@@ -285,9 +285,19 @@ def ListDirectory(dirname: Any) -> list[str]:
 
 
 def Glob(filename: Any) -> list[str]:
-    """The paths that match a pattern (or a list of patterns), sorted. ``*`` matches hidden files too, but no ``/``."""
-    patterns = filename if isinstance(filename, (list, tuple)) else [filename]
-    return [path for pattern in patterns for path in _matching_paths(_local_path(pattern))]
+    """The paths that match a pattern (or a list of patterns), sorted. ``*`` matches hidden files too, but no ``/``.
+
+    NotFoundError if the folder before the first such sign is not there.
+    """
+    patterns = [_local_path(pattern) for pattern in (filename if isinstance(filename, (list, tuple)) else [filename])]
+    for pattern in patterns:
+        _check_folder(os.path.dirname(re.split(r"[*?[]", pattern, maxsplit=1)[0]))
+    return [path for pattern in patterns for path in _matching_paths(pattern)]
+
+
+def _check_folder(folder: str) -> None:
+    with _translate_errors(folder):
+        os.stat(os.path.join(folder, "."))
 
 
 def _matching_paths(pattern: str) -> list[str]:

@@ -257,7 +257,7 @@ class Saver:
 
     def recover_last_checkpoints(self, checkpoint_paths: Iterable[str]) -> None:
         """Takes over the checkpoints of an earlier run, those of them that are still there."""
-        existing = [path for path in checkpoint_paths if checkpoint_state.checkpoint_exists(path)]
+        existing = [path for path in checkpoint_paths if checkpoint_state.is_there(os.fsdecode(path))]
         self.set_last_checkpoints_with_time(list(zip(existing, checkpoint_state.get_checkpoint_mtimes(existing))))
 
     # --- protos ------------------------------------------------------------------------------------------------------

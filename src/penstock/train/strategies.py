@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.data.dataset import Dataset
 from penstock.graph import nest
-from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import to_tensor
 from penstock.graph.graph import default_graph
 from penstock.graph.scopes import control_dependencies, device
@@ -21,43 +21,45 @@ from penstock.ops.array.pack import concat
 from penstock.ops.array.shape_ops import shape
 from penstock.ops.constant import identity
 from penstock.ops.flow.misc import group, no_op
-from penstock.ops.math.add_n import add_n
 from penstock.ops.math.reduce import reduce_mean, reduce_sum
+from penstock.train.cross_device_ops import CrossDeviceOps, ReduceOp, reduced, sum_of
+from penstock.train.strategy_steps import MultiStepContext, run_steps_on_iterator
 from penstock.variables import replicas
-from penstock.variables.modes import VariableAggregation
+from penstock.variables.creators import variable_creator_scope
 from penstock.variables.replicas import PerReplica, ReplicaContext
 
 
-class ReduceOp(enum.Enum):
-    """``tf.distribute.ReduceOp``: how the values of replicas become one."""
-
-    SUM = "SUM"
-    MEAN = "MEAN"
-
-    @staticmethod
-    def from_variable_aggregation(aggregation: Any) -> ReduceOp:
-        """The one that an aggregation of variables means."""
-        known = {VariableAggregation.SUM: ReduceOp.SUM, VariableAggregation.MEAN: ReduceOp.MEAN}
-        if aggregation not in known:
-            raise ValueError(f"Could not convert from `tf.VariableAggregation` {aggregation} to`tf.distribute.ReduceOp` type")
-        return known[aggregation]
+class _Updating(threading.local):
+    device: str | None = None
 
 
-def _sum(values: Any) -> Any:
-    """The sum of tensors, of slices, or of some of each."""
-    values = [value for value in values if value is not None]
-    if not values:
-        return None
-    if all(isinstance(value, IndexedSlices) for value in values):
-        return IndexedSlices(concat([value.values for value in values], 0), concat([value.indices for value in values], 0), values[0].dense_shape)
-    return add_n([to_tensor(value) for value in values]) if len(values) > 1 else identity(to_tensor(values[0]))
+_updating = _Updating()
+
+
+class UpdateContext:
+    """``tf.contrib.distribute.UpdateContext``: inside, variables of a device are updated; ``get_update_device`` says which device that is."""
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+        self._outer: str | None = None
+
+    def __enter__(self) -> None:
+        self._outer, _updating.device = _updating.device, self._device
+
+    def __exit__(self, *error: object) -> None:
+        _updating.device = self._outer
+
+
+def get_update_device() -> str | None:
+    """The device whose variables are being updated; None outside of updates."""
+    return _updating.device
 
 
 class StrategyExtended:
     """``tf.distribute.StrategyExtended``: what libraries ask of a strategy."""
 
-    def __init__(self, strategy: Strategy, devices: list[str], scope_device: Any = None) -> None:
-        self._strategy, self._devices, self._scope_device = strategy, devices, scope_device
+    def __init__(self, strategy: Strategy, devices: list[str], scope_device: Any = None, cross_device_ops: CrossDeviceOps | None = None) -> None:
+        self._strategy, self._devices, self._scope_device, self._cross_device_ops = strategy, devices, scope_device, cross_device_ops
 
     @property
     def worker_devices(self) -> tuple[str, ...]:
@@ -86,14 +88,10 @@ class StrategyExtended:
 
     def reduce_to(self, reduce_op: Any, value: Any, destinations: Any) -> Any:
         """The sum or mean of the replicas' values. A value that is the same in all of them counts as often as there are replicas."""
-        count = len(self._devices)
-        values = value.values if isinstance(value, PerReplica) else (value,) * count
-        total = _sum(values)
-        if ReduceOp(getattr(reduce_op, "value", reduce_op)) is ReduceOp.SUM or total is None:
-            return total
-        if isinstance(total, IndexedSlices):
-            return IndexedSlices(total.values / count, total.indices, total.dense_shape)
-        return total / count
+        values = value.values if isinstance(value, PerReplica) else (value,) * len(self._devices)
+        if self._cross_device_ops is None or any(each is None for each in values):
+            return reduced(reduce_op, values)
+        return self._cross_device_ops.reduce(reduce_op, PerReplica(values), self._devices[0] if destinations is None else destinations)
 
     def batch_reduce_to(self, reduce_op: Any, value_destination_pairs: Any) -> list[Any]:
         """``reduce_to`` for several values."""
@@ -101,9 +99,15 @@ class StrategyExtended:
 
     def update(self, var: Any, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, group: bool = True) -> Any:
         """``fn(var, *args)``, where the variable is."""
-        with default_graph().colocate_with(var.op):
+        with default_graph().colocate_with(var.op), UpdateContext(var.device):
             updated = fn(var, *args, **(kwargs or {}))
         return updated if group else [updated]
+
+    def experimental_run_steps_on_iterator(self, fn: Callable[..., Any], iterator: Any, iterations: Any = 1,
+                                           initial_loop_values: Any = None) -> MultiStepContext:
+        """``fn(context, batches)`` several times, in a loop of the graph; ``run_op`` of what it returns runs it."""
+        with replicas.cross_replica(self._strategy):
+            return run_steps_on_iterator(fn, iterator, iterations, initial_loop_values)
 
     def read_var(self, v: Any) -> Any:
         """The value of a variable."""
@@ -200,7 +204,8 @@ class Strategy:
     @contextlib.contextmanager
     def scope(self) -> Iterator[Strategy]:
         """Inside, this is the current strategy, and variables are made where it wants them."""
-        with replicas.cross_replica(self), device(self._extended._scope_device or self._extended._devices[0]):
+        with (replicas.cross_replica(self), device(self._extended._scope_device or self._extended._devices[0]),
+              variable_creator_scope(_as_resource)):
             yield self
 
     @contextlib.contextmanager
@@ -256,7 +261,7 @@ class Strategy:
             return self._extended.reduce_to(reduce_op, value, None)
         parts = [reduce_sum(each, axis) for each in self.experimental_local_results(value)]
         if ReduceOp(getattr(reduce_op, "value", reduce_op)) is ReduceOp.SUM:
-            return _sum(parts)
+            return sum_of(parts)
         return reduce_mean(concat(list(self.experimental_local_results(value)), axis), axis)
 
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
@@ -285,6 +290,11 @@ class Strategy:
         return self  # a configuration is copied, the strategy in it is the same
 
 
+def _as_resource(next_creator: Callable[..., Any], **arguments: Any) -> Any:
+    """Variables of strategies are resources, as in TensorFlow: a loop of steps reads them anew in each."""
+    return next_creator(**{**arguments, "use_resource": True})
+
+
 # --- the strategies --------------------------------------------------------------------------------------------------
 
 
@@ -292,6 +302,8 @@ class OneDeviceStrategy(Strategy):
     """``tf.distribute.OneDeviceStrategy``: everything on one device."""
 
     def __init__(self, device: str) -> None:
+        if not isinstance(device, str):
+            raise AssertionError(f"device must be a string. Given: {device!r}")
         super().__init__(StrategyExtended(self, [device]))
 
 
@@ -304,7 +316,7 @@ class MirroredStrategy(Strategy):
             raise ValueError("Must specify at least one device for MirroredStrategy.")
         if len(set(names)) < len(names):
             raise AssertionError(f"No duplicates allowed in `devices` argument: {names}")
-        super().__init__(StrategyExtended(self, names))
+        super().__init__(StrategyExtended(self, names, cross_device_ops=cross_device_ops))
 
 
 class CentralStorageStrategy(Strategy):
@@ -324,7 +336,7 @@ class ContribMirroredStrategy(MirroredStrategy):
         gpus = num_gpus if num_gpus is not None else num_gpus_per_worker
         if devices is not None and gpus is not None:
             raise ValueError("You can only specify one of `devices` and `num_gpus_per_worker`.")
-        super().__init__([f"/device:GPU:{number}" for number in range(gpus)] if gpus else devices, cross_device_ops)
+        super().__init__([f"/device:GPU:{number}" for number in range(gpus)] if gpus else devices, cross_device_ops or cross_tower_ops)
 
 
 # --- what is current -------------------------------------------------------------------------------------------------

@@ -110,7 +110,7 @@ def test_columns_of_arrays():
 def test_missing_feature_is_named():
     layers = tf.contrib.layers
     model = learn.LinearClassifier([layers.real_valued_column("width")])
-    with pytest.raises(ValueError, match=r"Feature width is not in features dictionary.*features are \['x'\]"):
+    with pytest.raises(KeyError, match=r"Feature width is not in features dictionary.*features are \['x'\]"):
         model.fit(input_fn=inputs, steps=1)
 
 

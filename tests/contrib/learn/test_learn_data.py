@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -185,3 +187,33 @@ def test_small_models():
         assert session.run([predictions, loss])[0].tolist() == [0.0, 0.0] and session.run(loss) == 5.0
         np.testing.assert_allclose(session.run(cross_entropy), np.log(2), rtol=1e-6)
         assert session.run(probabilities).tolist() == [[0.5, 0.5]] * 2 and session.run(rows).shape == (2, 2, 3)
+
+
+def test_frames_of_dask(monkeypatch):
+    """With the few functions of Dask that are used: parts, each a frame, which are numbered through."""
+    class Part:
+        def __init__(self, rows):
+            self.rows, self.index = rows, None
+
+        def __len__(self):
+            return self.rows
+
+        def copy(self):
+            return Part(self.rows)
+
+    class Frame:
+        columns, _meta = ["a", "b"], "meta"
+
+        def map_partitions(self, function):
+            return types.SimpleNamespace(compute=lambda: [function(part) for part in self.to_delayed()])
+
+        def to_delayed(self):
+            return [Part(2), Part(3)]
+    Frame.__module__ = "dask.dataframe"
+    monkeypatch.setitem(sys.modules, "dask", types.SimpleNamespace(delayed=lambda function: function))
+    monkeypatch.setitem(sys.modules, "dask.dataframe", types.SimpleNamespace(from_delayed=lambda parts, meta, divisions: (parts, meta, divisions)))
+    parts, meta, divisions = learn.extract_dask_data(Frame())
+    assert [list(part.index) for part in parts] == [[0, 1], [2, 3, 4]] and (meta, divisions) == ("meta", (0, 2, 5))
+    with pytest.raises(ValueError, match="Only one column"):
+        learn.extract_dask_labels(Frame())
+    assert learn.extract_dask_data([1]) == [1] and learn.extract_dask_labels("text") == "text"

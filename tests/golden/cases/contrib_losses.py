@@ -85,6 +85,18 @@ def metric_learning(tf, np):
         return [loss] + [tf.identity(g, name="gradient") for g in tf.gradients(loss, [anchors, positives])]
     yield "npairs_loss_multilabel", multilabel
     yield "npairs_loss_multilabel dense", case(lambda a, p: learning.npairs_loss_multilabel([tf.constant([1])], a, p))
+
+
+    def clusters(refined):  # recorded with scikit-learn 0.24, which TensorFlow asks for whatever the margin is
+        def build():
+            points = tf.constant(np.sin(np.arange(24) * 1.7).reshape(12, 2) + np.arange(12)[:, None] % 4 * 0.7, tf.float32)
+            loss = learning.cluster_loss(tf.constant(np.arange(12) % 4), points, 0.8, refined, "const")
+            return [loss, tf.identity(tf.gradients(loss, points)[0], name="gradient"),
+                    tf.constant(sorted(each.name for each in tf.get_collection("summaries")), name="summaries")]
+        return build
+    yield "cluster_loss", clusters(True)
+    yield "cluster_loss greedy", clusters(False)
+    yield "cluster_loss unknown margin", lambda: learning.cluster_loss(tf.constant([1, 2]), tf.constant([[1.0], [2.0]]), 1.0, margin_type="sum")
     yield "labels of rank 2", case(lambda a, p: learning.triplet_semihard_loss(tf.constant(labels[:, None]), a))
 
 

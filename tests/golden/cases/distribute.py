@@ -103,7 +103,79 @@ def loops(tf, np):
     yield "input context", lambda: tf.distribute.InputContext(1, 0, 2).get_per_replica_batch_size(5)
 
 
+def _value(reduced):
+    """Of what a reduction returns: TensorFlow has a value per device."""
+    return reduced.values[0] if hasattr(reduced, "values") else reduced
+
+
+def reductions(tf, np):
+    """Objects that reduce, and steps as objects."""
+    distribute, contrib = tf.distribute, tf.contrib.distribute
+    total, mean = distribute.ReduceOp.SUM, distribute.ReduceOp.MEAN
+
+    def of_one(make):
+        def case():
+            with tf.device("/cpu:0"):
+                value = tf.constant([1.0, 2.0])
+            ops = make()
+            pairs = [(value, "/cpu:0"), (value * 2.0, "/cpu:0")]
+            results = [ops.reduce(total, value, "/cpu:0"), ops.broadcast(value, "/cpu:0")] + list(ops.batch_reduce(mean, pairs))
+            return [tf.identity(_value(each), name="output") for each in results]
+        return case
+    yield "to one device", of_one(distribute.ReductionToOneDevice)
+    yield "nccl", of_one(distribute.NcclAllReduce)
+    yield "hierarchical", of_one(distribute.HierarchicalCopyAllReduce)
+    yield "all reduce", of_one(contrib.AllReduceCrossDeviceOps)
+    yield "of several workers", of_one(lambda: contrib.MultiWorkerAllReduce(["/cpu:0"], 0))
+    yield "to nowhere", lambda: distribute.ReductionToOneDevice().reduce(total, tf.constant(1.0), None)
+    yield "to no device", lambda: distribute.ReductionToOneDevice().reduce(total, tf.constant(1.0), "")
+    yield "of a number", lambda: distribute.ReductionToOneDevice().reduce(total, 1.0, "/cpu:0")
+    yield "of a list", lambda: distribute.ReductionToOneDevice().batch_reduce(total, [[tf.constant(1.0), "/cpu:0"]])
+    yield "packs", lambda: distribute.NcclAllReduce(-1)
+    yield "hierarchical packs", lambda: distribute.HierarchicalCopyAllReduce(num_packs=-1)
+    yield "list of names", lambda: contrib.MultiWorkerAllReduce(["/cpu:0"], 1, ["xring"])
+    yield "no device", lambda: distribute.OneDeviceStrategy(None)
+    yield "base", lambda: distribute.CrossDeviceOps().reduce_implementation(total, None, None)
+    yield "base batch", lambda: distribute.CrossDeviceOps().batch_reduce_implementation(total, [])
+
+    def own():
+        class Tenfold(distribute.CrossDeviceOps):
+            def reduce_implementation(self, reduce_op, per_replica_value, destinations):
+                return self.broadcast(sum(per_replica_value.values) * 10.0, destinations)
+
+        with tf.Graph().as_default(), tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as session:
+            strategy = distribute.MirroredStrategy(["/cpu:0", "/cpu:1"], cross_device_ops=Tenfold())
+            with strategy.scope():
+                numbers = strategy.experimental_run_v2(lambda: tf.cast(distribute.get_replica_context().replica_id_in_sync_group, tf.float32) + 1.0)
+                result = session.run(_value(strategy.reduce(total, numbers)))
+        return tf.constant(result)
+    yield "of a program", own
+
+    def steps():
+        with tf.Graph().as_default(), tf.Session() as session:
+            strategy = contrib.OneDeviceStrategy("/cpu:0")
+            with strategy.scope():
+                weight = tf.get_variable("weight", [], initializer=tf.ones_initializer())
+            step = contrib.StandardSingleLossStep(lambda: tf.data.Dataset.from_tensors([[1.0], [2.0]]).repeat(5),
+                                                  lambda _, inputs: tf.reduce_mean(inputs) * weight * weight,
+                                                  tf.train.GradientDescentOptimizer(0.1), strategy, iterations_per_step=2)
+            monitor, values = contrib.Monitor(step, session), []
+            for number in (1, None):
+                monitor.run_steps(number)
+                values.append(session.run(weight))
+        return tf.constant(values), str(step.distribution is strategy)
+    yield "steps", steps
+    yield "step", lambda: contrib.Step("strategy")()
+    yield "nothing to initialize", lambda: (tf.constant(1), str(contrib.Step("strategy").initialize()))
+    yield "monitor without a session", lambda: contrib.Monitor(contrib.Step("strategy"))
+
+    def context():
+        with contrib.UpdateContext("/cpu:0") as entered:
+            return tf.constant(1), str(entered)
+    yield "update context", context
+
+
 def cases(tf, np):
-    for part in (estimators, loops):
+    for part in (estimators, loops, reductions):
         for name, case in part(tf, np):
             yield part.__name__ + " " + name, case

@@ -5,6 +5,7 @@ from penstock.api._table import publish
 
 HERE = "penstock.estimator.tpu"
 TABLE: dict[str, str] = {
+    f"{HERE}.async_checkpoint": "AsyncCheckpointSaverHook",
     f"{HERE}.config": "InputPipelineConfig RunConfig TPUConfig",
     f"{HERE}.datasets": "StreamingFilesDataset",
     f"{HERE}.spec": "TPUEstimatorSpec",
@@ -18,7 +19,4 @@ TABLE: dict[str, str] = {
     # Modules inside, which programs reach through: all names of them are here.
     "penstock.api.contrib.tpu:": "python tpu tpu_estimator tpu_config tpu_context tpu_function tpu_optimizer bfloat16 ops tpu_ops",
 }
-MISSING = (
-    "AsyncCheckpointSaverHook profiler"
-)
-publish(__name__, TABLE, missing=MISSING)
+publish(__name__, TABLE, missing="profiler")

@@ -31,7 +31,7 @@ def run_image_classifier(tensor: Any, graph_def: Any, input_tensor: str, output_
     return outputs[0] if isinstance(output_tensor, str) else outputs
 
 
-def _in_batches(classifier_fn: Callable[..., Any], images: Any, batches: int) -> tf.Tensor:
+def in_batches(classifier_fn: Callable[..., Any], images: Any, batches: int) -> tf.Tensor:
     """What the classifier says, computed batch after batch."""
     stacked = tf.stack(tf.split(images, num_or_size_splits=batches))
     outputs = tf.map_fn(classifier_fn, stacked, parallel_iterations=1, back_prop=False, swap_memory=True, name="RunClassifier")
@@ -40,7 +40,7 @@ def _in_batches(classifier_fn: Callable[..., Any], images: Any, batches: int) ->
 
 def classifier_score(images: Any, classifier_fn: Callable[..., Any], num_batches: int = 1) -> tf.Tensor:
     """``classifier_score``: the Inception score, with a classifier of one's own (Salimans et al. 2016)."""
-    return classifier_score_from_logits(_in_batches(classifier_fn, images, num_batches))
+    return classifier_score_from_logits(in_batches(classifier_fn, images, num_batches))
 
 
 def classifier_score_from_logits(logits: Any) -> tf.Tensor:
@@ -54,8 +54,8 @@ def classifier_score_from_logits(logits: Any) -> tf.Tensor:
 
 def frechet_classifier_distance(real_images: Any, generated_images: Any, classifier_fn: Callable[..., Any], num_batches: int = 1) -> tf.Tensor:
     """``frechet_classifier_distance``: the Frechet Inception distance, with a classifier of one's own (Heusel et al. 2017)."""
-    return frechet_classifier_distance_from_activations(_in_batches(classifier_fn, real_images, num_batches),
-                                                        _in_batches(classifier_fn, generated_images, num_batches))
+    return frechet_classifier_distance_from_activations(in_batches(classifier_fn, real_images, num_batches),
+                                                        in_batches(classifier_fn, generated_images, num_batches))
 
 
 def _exact(*activations: Any) -> list[tf.Tensor]:

@@ -20,6 +20,7 @@ from penstock.contrib.gan.classifier_metrics import (
     run_image_classifier,
     trace_of_root,
 )
+from penstock.contrib.gan.kernel_metrics import kernel_classifier_distance_and_std
 from penstock.platform import gfile, resource_loader
 
 INCEPTION_URL = "http://download.tensorflow.org/models/frozen_inception_v1_2015_12_05.tar.gz"
@@ -94,6 +95,19 @@ def frechet_inception_distance(real_images: Any, generated_images: Any, num_batc
     """``frechet_inception_distance``: between Inception's last pool of real and of generated images (Heusel et al. 2017)."""
     return frechet_classifier_distance(real_images, generated_images, functools.partial(run_inception, output_tensor=INCEPTION_FINAL_POOL),
                                        num_batches)
+
+
+def kernel_inception_distance_and_std(real_images: Any, generated_images: Any, num_classifier_batches: int = 1, max_block_size: int = 1024,
+                                      dtype: Any = None) -> tuple[tf.Tensor, tf.Tensor]:
+    """``kernel_inception_distance_and_std``: (distance, its standard error)."""
+    return kernel_classifier_distance_and_std(real_images, generated_images, functools.partial(run_inception, output_tensor=INCEPTION_FINAL_POOL),
+                                              num_classifier_batches, max_block_size, dtype)
+
+
+def kernel_inception_distance(real_images: Any, generated_images: Any, num_classifier_batches: int = 1, max_block_size: int = 1024,
+                              dtype: Any = None) -> tf.Tensor:
+    """``kernel_inception_distance``: by a kernel on Inception's last pool of real and of generated images (Bińkowski et al. 2018)."""
+    return kernel_inception_distance_and_std(real_images, generated_images, num_classifier_batches, max_block_size, dtype)[0]
 
 
 def trace_sqrt_product(sigma: Any, sigma_v: Any) -> tf.Tensor:

@@ -10,6 +10,7 @@ import numpy as np
 from penstock.contrib.learn.io.pandas_io import extract_pandas_data, extract_pandas_labels
 from penstock.estimator.array_inputs import next_batch
 from penstock.graph.composite import SparseTensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.shape import TensorShape
 from penstock.ops.constant import placeholder
@@ -57,7 +58,13 @@ def array_input_fn(x: Any, y: Any, batch_size: int | None, shuffle: bool, epochs
     def generate() -> Iterator[dict[str, np.ndarray]]:
         for places in _places(rows, batch_size or rows, shuffle, epochs):
             yield {key: array[places] for key, array in {**features, **labels}.items()}
-    return lambda: _split_batch(next_batch(generate, {**features, **labels}, None), x, y)
+    return lambda: _split_batch(_fed_batch(generate, {**features, **labels}), x, y)
+
+
+def _fed_batch(generate: Callable[[], Iterator[dict[str, np.ndarray]]], examples: dict[str, np.ndarray]) -> dict[str, Any]:
+    """A tensor for each array. TensorFlow has placeholders, which it feeds: op seeds depend on their number."""
+    with default_graph().counting_as(len(examples)):
+        return next_batch(generate, examples, None)
 
 
 def _places(rows: int, size: int, shuffle: bool, epochs: int | None) -> Iterator[np.ndarray]:
@@ -106,7 +113,7 @@ def _streaming_input_fn(x: Iterator[Any], y: Iterator[Any] | None, batch_size: i
     def generate() -> Iterator[dict[str, np.ndarray]]:
         while pairs := list(itertools.islice(rows, batch_size)):
             yield batch(pairs)
-    return lambda: _split_batch(next_batch(generate, batch([(first_x, first_y)]), None), first_x, first_y)
+    return lambda: _split_batch(_fed_batch(generate, batch([(first_x, first_y)])), first_x, first_y)
 
 
 # --- what estimators remember ----------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from penstock.estimator.heads.classes import class_head
 from penstock.estimator.heads.sequential import SequentialHead
 from penstock.estimator.spec import ModelFn
 from penstock.graph import dtypes
+from penstock.graph.graph import default_graph
 from penstock.graph.scopes import name_scope
 from penstock.layers.losses import Reduction
 from penstock.layers.scoped_layers import dense
@@ -37,6 +38,7 @@ from penstock.variables.scope import variable_scope
 _CELLS = {"basic_rnn": BasicRNNCell, "lstm": BasicLSTMCell, "gru": GRUCell}
 _LEARNING_RATE, _CLIP_NORM = 0.05, 5.0
 USE_DEFAULT: Any = object()
+_CONTEXT_CHECKS = 12  # nodes by which TensorFlow checks ranks and types of sequences and context: op seeds depend on their number
 
 
 class RNNEstimator(Estimator):
@@ -107,6 +109,7 @@ def _inputs(features: Any, sequence_columns: Any, context_columns: Any, partitio
         summary.histogram("sequence_length", lengths)
         if context_columns:
             context = expand_dims(input_layer(features, context_columns), 1)
+            default_graph().imply(_CONTEXT_CHECKS)
             inputs = concat([inputs, tile(context, [1, shape(inputs)[1], 1])], 2)
         return inputs, lengths
 
@@ -115,7 +118,8 @@ def _last_outputs(outputs: Any, lengths: Any) -> Any:
     """The output of the last step of each sequence."""
     with name_scope(None, "select_last_activations", [outputs, lengths]):
         extents = shape(outputs)
-        places = cast(range_op(extents[0]) * extents[1], dtypes.int64) + lengths - 1
-        last = gather(reshape(outputs, [extents[0] * extents[1], extents[2]]), places)
+        batch, steps, units = extents[0], extents[1], extents[2]
+        places = cast(range_op(batch) * steps, dtypes.int64) + lengths - 1
+        last = gather(reshape(outputs, [batch * steps, units]), places)
         last.set_shape([outputs.shape.extents[0], outputs.shape.extents[2]])
         return last

@@ -30,6 +30,12 @@ class LinearSDCA(SdcaSettings):
                  symmetric_l1_regularization: float = 0.0, symmetric_l2_regularization: float = 1.0, adaptive: bool = False) -> None:
         super().__init__(example_id_column, num_loss_partitions, num_table_shards, symmetric_l1_regularization, symmetric_l2_regularization, adaptive)
 
+    def get_train_step(self, state_manager: Any, weight_column_name: str | None, loss_type: str, feature_columns: Any, features: dict[str, Any],
+                       targets: Any, bias_var: Any, global_step: Any) -> tuple[SdcaModel, Any]:
+        """(model, operation of a step). ``state_manager.get_variable(column, "weights")`` gives the weights of a column."""
+        variables = {column: state_manager.get_variable(column, "weights") for column in feature_columns}
+        return self.train_step_of({**variables, "bias": bias_var}, weight_column_name, loss_type, feature_columns, features, targets, global_step)
+
     def train_step_of(self, variables: dict[Any, Any], weight_column: str | None, loss_type: str, columns: Any, features: dict[str, Any],
                        targets: Any, global_step: Any) -> tuple[SdcaModel, Any]:
         """(model, operation of a step). ``variables`` are those of ``linear_model``."""

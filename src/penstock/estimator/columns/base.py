@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from penstock.estimator.columns.configs import Configured
 from penstock.graph import dtypes
 from penstock.graph.composite import SparseTensor, convert_to_tensor_or_sparse_tensor
 from penstock.graph.convert import to_tensor
@@ -56,10 +57,14 @@ class FeatureCache:
             self._made[key] = make()
         return self._made[key]
 
+    def missing_feature(self, key: str) -> Exception:
+        """The error for a feature that is not there."""
+        needed = f" The column {self._asking[0]!r} needs it;" if self._asking else ""
+        return ValueError(f"Feature {key} is not in features dictionary.{needed} features are {sorted(map(str, self._features))}.")
+
     def _raw(self, key: str) -> Any:
         if key not in self._features:
-            needed = f" The column {self._asking[0]!r} needs it;" if self._asking else ""
-            raise ValueError(f"Feature {key} is not in features dictionary.{needed} features are {sorted(map(str, self._features))}.")
+            raise self.missing_feature(key)
         given = self._features[key]
         tensor = to_sparse(given) if isinstance(given, RaggedTensor) else convert_to_tensor_or_sparse_tensor(given)
         ndims = tensor.shape.ndims if not isinstance(tensor, SparseTensor) else (tensor.dense_shape.shape.extents or (None,))[0]
@@ -80,7 +85,7 @@ _OLD_SPELLINGS = {"_parse_example_spec": "parse_example_spec", "_transform_featu
                   "_get_sequence_dense_tensor": "get_sequence_dense_tensor"}
 
 
-class FeatureColumn:
+class FeatureColumn(Configured):
     """A description of how to use features. The interface of all columns.
 
     Programs define columns of their own, and call those of the library, by the names of today (``transform_feature``) or by those of before
@@ -175,6 +180,6 @@ def sparse_input(tensor: Any, ignore_value: Any = None) -> SparseTensor:
 
 
 def check_key(key: Any) -> None:
-    """TypeError unless the key is text."""
+    """ValueError unless the key is text."""
     if not isinstance(key, str):
-        raise TypeError(f"key must be a string. Got: type {type(key)}. Given key: {key}.")
+        raise ValueError(f"key must be a string. Got: type {type(key)}. Given key: {key}.")

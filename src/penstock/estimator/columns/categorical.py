@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock.estimator.columns.base import CategoricalColumn, FeatureCache, check_key, sparse_input
+from penstock.estimator.columns.configs import library_column
 from penstock.graph import dtypes
 from penstock.graph.composite import SparseTensor
 from penstock.graph.scopes import control_dependencies
@@ -59,6 +60,7 @@ def _as_int64(values: SparseTensor) -> SparseTensor:
     return SparseTensor(values.indices, cast(values.values, dtypes.int64), values.dense_shape)
 
 
+@library_column
 class HashedCategoricalColumn(_KeyColumn, namedtuple("HashedCategoricalColumn", ["key", "hash_bucket_size", "dtype"])):
     """What ``categorical_column_with_hash_bucket`` returns."""
 
@@ -74,6 +76,7 @@ class HashedCategoricalColumn(_KeyColumn, namedtuple("HashedCategoricalColumn", 
         return SparseTensor(values.indices, string_to_hash_bucket_fast(text, self.hash_bucket_size, name="lookup"), values.dense_shape)
 
 
+@library_column
 class VocabularyListCategoricalColumn(_KeyColumn, namedtuple("VocabularyListCategoricalColumn", [
         "key", "vocabulary_list", "dtype", "default_value", "num_oov_buckets"])):
     """What ``categorical_column_with_vocabulary_list`` returns."""
@@ -92,6 +95,7 @@ class VocabularyListCategoricalColumn(_KeyColumn, namedtuple("VocabularyListCate
         return table.lookup(values)
 
 
+@library_column
 class VocabularyFileCategoricalColumn(_KeyColumn, namedtuple("VocabularyFileCategoricalColumn", [
         "key", "vocabulary_file", "vocabulary_size", "num_oov_buckets", "dtype", "default_value"])):
     """What ``categorical_column_with_vocabulary_file`` returns."""
@@ -110,6 +114,7 @@ class VocabularyFileCategoricalColumn(_KeyColumn, namedtuple("VocabularyFileCate
         return table.lookup(values)
 
 
+@library_column
 class IdentityCategoricalColumn(_KeyColumn, namedtuple("IdentityCategoricalColumn", ["key", "number_buckets", "default_value"])):
     """What ``categorical_column_with_identity`` returns."""
 

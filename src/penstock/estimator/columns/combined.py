@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.estimator.columns.base import CategoricalColumn, FeatureCache, IdsAndWeights, check_key, sparse_input
 from penstock.estimator.columns.categorical import HashedCategoricalColumn
+from penstock.estimator.columns.configs import library_column
 from penstock.graph import dtypes
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import to_tensor
@@ -16,6 +17,7 @@ from penstock.ops.sparse.sparse_cross import sparse_cross_hashed
 from penstock.ops.text.parsing import VarLenFeature
 
 
+@library_column
 class CrossedColumn(CategoricalColumn, namedtuple("CrossedColumn", ["keys", "hash_bucket_size", "hash_key"])):
     """What ``crossed_column`` returns."""
 
@@ -81,6 +83,7 @@ def crossed_column(keys: Any, hash_bucket_size: int, hash_key: int | None = None
     return CrossedColumn(tuple(keys), hash_bucket_size, hash_key)
 
 
+@library_column
 class WeightedCategoricalColumn(CategoricalColumn, namedtuple("WeightedCategoricalColumn", [
         "categorical_column", "weight_feature_key", "dtype"])):
     """What ``weighted_categorical_column`` returns."""

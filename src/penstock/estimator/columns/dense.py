@@ -6,6 +6,7 @@ from collections import namedtuple
 from typing import Any
 
 from penstock.estimator.columns.base import CategoricalColumn, DenseColumn, FeatureCache
+from penstock.estimator.columns.configs import library_column
 from penstock.estimator.columns.sequence import Sequence, SequenceCategoricalColumn, sequence_lengths
 from penstock.graph import dtypes
 from penstock.graph.graph import default_graph
@@ -77,6 +78,7 @@ def counts(ids: Any, weights: Any, number: int) -> Any:
     return reduce_sum(one_hot(dense, number, 1.0, 0.0), axis=[-2])
 
 
+@library_column
 class IndicatorColumn(_OfCategorical, namedtuple("IndicatorColumn", ["categorical_column"])):
     """What ``indicator_column`` returns."""
 
@@ -99,8 +101,6 @@ class IndicatorColumn(_OfCategorical, namedtuple("IndicatorColumn", ["categorica
 
 def indicator_column(categorical_column: CategoricalColumn) -> IndicatorColumn:
     """``tf.feature_column.indicator_column``: how often each id occurs in an example."""
-    if not isinstance(categorical_column, CategoricalColumn):
-        raise ValueError(f"Unsupported input type. Input must be a CategoricalColumn. Given: {categorical_column}")
     return IndicatorColumn(categorical_column)
 
 
@@ -140,6 +140,7 @@ class EmbeddingBase(_OfCategorical):
         return safe_embedding_lookup_sparse(parts, ids, weights, combiner=self.combiner, name=f"{self.name}_weights", max_norm=self.max_norm)
 
 
+@library_column
 class EmbeddingColumn(EmbeddingBase, namedtuple("EmbeddingColumn", [
         "categorical_column", "dimension", "combiner", "initializer", "ckpt_to_load_from", "tensor_name_in_ckpt", "max_norm", "trainable"])):
     """What ``embedding_column`` returns."""
@@ -153,6 +154,7 @@ class EmbeddingColumn(EmbeddingBase, namedtuple("EmbeddingColumn", [
         return self.look_up(self.new_table(weight_collections, trainable) if table is None else table, cache)
 
 
+@library_column
 class SharedEmbeddingColumn(EmbeddingBase, namedtuple("SharedEmbeddingColumn", [
         "categorical_column", "dimension", "combiner", "initializer", "shared_embedding_collection_name", "ckpt_to_load_from",
         "tensor_name_in_ckpt", "max_norm", "trainable"])):
@@ -196,15 +198,17 @@ def shared_embedding_columns(categorical_columns: Any, dimension: int, combiner:
     """``tf.feature_column.shared_embedding_columns``: several columns of the same ids, with one table."""
     initializer = _checked_embedding(dimension, initializer, ckpt_to_load_from, tensor_name_in_ckpt, [column.name for column in categorical_columns])
     ordered = sorted(categorical_columns, key=lambda column: column.name)
-    first = _ids_of(ordered[0])
+    buckets, first = ordered[0].num_buckets, _ids_of(ordered[0])
+    if not isinstance(ordered[0], CategoricalColumn):
+        raise ValueError(f"All categorical_columns must be subclasses of _CategoricalColumn. Given: {ordered[0]}, of type: {type(ordered[0])}")
     for column in ordered[1:]:
         if not isinstance(_ids_of(column), type(first)):
             raise ValueError(f"To use shared_embedding_column, all categorical_columns must have the same type, or be weighted_categorical_column of "
                              f"the same type. Given column: {ordered[0]} of type: {type(first)} does not match given column: {column} of type: "
                              f"{type(_ids_of(column))}")
-        if _ids_of(column).num_buckets != first.num_buckets:
+        if _ids_of(column).num_buckets != buckets:
             raise ValueError(f"To use shared_embedding_column, all categorical_columns must have the same number of buckets. Given column: {first} "
-                             f"with buckets: {first.num_buckets} does  not match column: {column} with buckets: {column.num_buckets}")
+                             f"with buckets: {buckets} does  not match column: {column} with buckets: {column.num_buckets}")
     name = shared_embedding_collection_name or "_".join(column.name for column in ordered) + "_shared_embedding"
     return [SharedEmbeddingColumn(column, dimension, combiner, initializer, name, ckpt_to_load_from, tensor_name_in_ckpt, max_norm, trainable)
             for column in categorical_columns]

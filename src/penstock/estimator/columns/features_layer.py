@@ -5,6 +5,7 @@ from typing import Any
 
 from penstock.estimator.columns.base import DenseColumn, FeatureCache
 from penstock.estimator.columns.building import check_sequence_columns, flat_numbers, joined_sequences, sorted_columns
+from penstock.estimator.columns.configs import deserialize_feature_columns, serialize_feature_columns
 from penstock.estimator.columns.dense import EmbeddingBase
 from penstock.estimator.columns.sequence import sequence_lengths
 from penstock.graph.scopes import name_scope
@@ -38,13 +39,13 @@ class _Features(Layer):
         return column.look_up(self._tables[column.var_scope_name], cache)
 
     def get_config(self) -> dict[str, Any]:
-        """Refused: columns are Python objects, of functions among other things."""
-        raise NotImplementedError(f"{type(self).__name__}: feature columns have no configuration. Make the layer anew, and load its weights.")
+        """What it takes to make the layer again; functions of columns are named."""
+        return {**super().get_config(), "feature_columns": serialize_feature_columns(self._feature_columns)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """Refused, as ``get_config`` is."""
-        raise NotImplementedError(f"{cls.__name__}: feature columns have no configuration. Make the layer anew, and load its weights.")
+        """The layer that ``get_config`` described. Functions and columns of the program are in ``custom_objects``, by their names."""
+        return cls(**{**config, "feature_columns": deserialize_feature_columns(config["feature_columns"], custom_objects)})
 
 
 class DenseFeatures(_Features):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from penstock.estimator.columns.base import CategoricalColumn, DenseColumn, FeatureCache, IdsAndWeights, check_key
+from penstock.estimator.columns.configs import library_column
 from penstock.graph import dtypes
 from penstock.graph.composite import SparseTensor
 from penstock.graph.shape import TensorShape, as_shape
@@ -22,6 +23,7 @@ from penstock.ops.math.counting import Bucketize
 from penstock.ops.text.parsing import FixedLenFeature
 
 
+@library_column
 class NumericColumn(DenseColumn, namedtuple("NumericColumn", ["key", "shape", "default_value", "dtype", "normalizer_fn"])):
     """What ``numeric_column`` returns."""
 
@@ -96,6 +98,7 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
+@library_column
 class BucketizedColumn(DenseColumn, CategoricalColumn, namedtuple("BucketizedColumn", ["source_column", "boundaries"])):
     """What ``bucketized_column`` returns."""
 

@@ -13,6 +13,7 @@ from penstock.estimator.columns.categorical import (
     categorical_column_with_vocabulary_file,
     categorical_column_with_vocabulary_list,
 )
+from penstock.estimator.columns.configs import library_column
 from penstock.estimator.columns.numeric import checked_number_column
 from penstock.graph import dtypes
 from penstock.graph.composite import SparseTensor
@@ -52,6 +53,7 @@ def _by_steps(sparse: SparseTensor) -> SparseTensor:
     return sparse_reshape(sparse, [extents[0], extents[1], reduce_prod(extents[2:])])
 
 
+@library_column
 class SequenceCategoricalColumn(CategoricalColumn, namedtuple("SequenceCategoricalColumn", ["categorical_column"])):
     """What the ``sequence_categorical_column_with_*`` functions return: a categorical column, whose ids belong to steps."""
 
@@ -82,6 +84,7 @@ class SequenceCategoricalColumn(CategoricalColumn, namedtuple("SequenceCategoric
         return cache.once((self, "by steps"), by_steps)
 
 
+@library_column
 class SequenceNumericColumn(DenseColumn, namedtuple("SequenceNumericColumn", ["key", "shape", "default_value", "dtype", "normalizer_fn"])):
     """What ``sequence_numeric_column`` returns."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.errors import UnimplementedError
 from penstock.estimator.export_outputs import ClassificationOutput, ExportOutput, PredictOutput, RegressionOutput
 from penstock.estimator.heads.base import OVER_BATCH, Head, LossSpec
 from penstock.estimator.heads.labels import checked_labels, given_labels, in_range
@@ -99,7 +100,8 @@ class BinaryClassHead(ClassHead):
         """0.0 or 1.0, or between them."""
         labels = checked_labels(labels, logits, 1)
         if self._vocabulary is None and labels.dtype == dtypes.string:
-            raise ValueError("Labels dtype should be a number. Instead got string. With a label_vocabulary, labels are strings.")
+            raise UnimplementedError(None, None, "Cast string to float is not supported: labels are numbers of classes. With a label_vocabulary they "
+                                                 "are strings.")
         return in_range(cast(labels if self._vocabulary is None else self.numbers_of(labels), dtypes.float32), 2)
 
     def example_losses(self, labels: Any, logits: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from penstock.checkpoint.checkpoint_state import checkpoint_exists
+from penstock.checkpoint.checkpoint_state import is_there
 from penstock.keras.optimizers.optimizer import OptimizerV2
 from penstock.keras.saving import hdf5, object_graph, saved_model
 from penstock.keras.saving.checkpoint import RestoreStatus
@@ -85,7 +85,7 @@ def _awaits_optimizer(model: Any) -> bool:
 
 def load_weights(model: Any, filepath: Any, by_name: bool = False) -> Any:
     """Loads weights, from what the path leads to."""
-    if isinstance(filepath, (str, os.PathLike)) and not hdf5.is_hdf5(filepath) and checkpoint_exists(os.fspath(filepath)):
+    if isinstance(filepath, (str, os.PathLike)) and not hdf5.is_hdf5(filepath) and is_there(os.fspath(filepath)):
         if by_name:
             raise NotImplementedError("Weights may only be loaded based on topology into Models when loading TensorFlow-formatted weights (got "
                                       "by_name=True to load_weights).")

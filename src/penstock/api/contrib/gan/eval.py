@@ -11,10 +11,12 @@ TABLE: dict[str, str] = {
         "INCEPTION_DEFAULT_IMAGE_SIZE classifier_score classifier_score_from_logits diagonal_only_frechet_classifier_distance_from_activations "
         "frechet_classifier_distance frechet_classifier_distance_from_activations mean_only_frechet_classifier_distance_from_activations "
         "preprocess_image run_image_classifier"),
+    "penstock.contrib.gan.kernel_metrics": "kernel_classifier_distance kernel_classifier_distance_and_std "
+                                           "kernel_classifier_distance_and_std_from_activations kernel_classifier_distance_from_activations",
+    "penstock.contrib.gan.sliced_wasserstein": "sliced_wasserstein_distance",
     "penstock.contrib.gan.inception_metrics": "frechet_inception_distance get_graph_def_from_disk get_graph_def_from_resource "
-                                              "get_graph_def_from_url_tarball inception_score run_inception",
+                                              "get_graph_def_from_url_tarball inception_score kernel_inception_distance "
+                                              "kernel_inception_distance_and_std run_inception",
     "penstock.api.contrib.gan.eval:": "classifier_metrics eval_utils summaries",
 }
-publish(__name__, TABLE, missing="kernel_classifier_distance kernel_classifier_distance_and_std kernel_classifier_distance_and_std_from_activations "
-                                 "kernel_classifier_distance_from_activations kernel_inception_distance kernel_inception_distance_and_std "
-                                 "sliced_wasserstein_distance")
+publish(__name__, TABLE)

@@ -27,8 +27,10 @@ TABLE: dict[str, str] = {
     f"{HERE}.experiment": "Experiment",
     f"{HERE}.export_strategies": "ExportStrategy make_export_strategy",
     f"{HERE}.exports": "InputFnOps build_parsing_serving_input_fn",
-    f"{HERE}.graph_actions": "infer run_feeds run_n",
-    f"{HERE}.io.graph_io": "read_batch_examples read_batch_features read_batch_record_features read_keyed_batch_examples read_keyed_batch_features",
+    f"{HERE}.graph_actions": "evaluate infer run_feeds run_n train",
+    f"{HERE}.io.graph_io": "read_batch_examples read_batch_features read_batch_record_features read_keyed_batch_examples "
+                           "read_keyed_batch_examples_shared_queue read_keyed_batch_features read_keyed_batch_features_shared_queue",
+    f"{HERE}.io.dask_io": "extract_dask_data extract_dask_labels",
     f"{HERE}.io.pandas_io": "extract_pandas_data extract_pandas_labels extract_pandas_matrix",
     "penstock.train.basic_hooks": "NanLossDuringTrainingError",
     # Modules inside, which programs reach through: most of their names are here.
@@ -47,9 +49,4 @@ TABLE: dict[str, str] = {
     "penstock.api.train:": "basic_session_run_hooks monitored_session session_run_hook",
 }
 SUBMODULES = "datasets io models monitors ops preprocessing utils"
-# What needs loops of their own, or Dask.
-MISSING = (
-    "evaluate extract_dask_data extract_dask_labels read_keyed_batch_examples_shared_queue "
-    "read_keyed_batch_features_shared_queue train"
-)
-publish(__name__, TABLE, SUBMODULES, MISSING)
+publish(__name__, TABLE, SUBMODULES)

@@ -6,4 +6,4 @@ from penstock.api._table import publish
 HERE = "penstock.estimator.tpu"
 TABLE: dict[str, str] = {f"{HERE}.config": "InputPipelineConfig RunConfig TPUConfig", f"{HERE}.spec": "TPUEstimatorSpec",
                          f"{HERE}.estimator": "TPUEstimator"}
-publish(__name__, TABLE, missing="experimental")
+publish(__name__, TABLE, "experimental")

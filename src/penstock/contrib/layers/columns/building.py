@@ -38,11 +38,15 @@ _NOT_FOR_SEQUENCES = (ScatteredEmbeddingColumn, BucketizedColumn, CrossedColumn)
 
 
 class Transformer(FeatureCache):
-    """TensorFlow's private class for what columns make of features, each once."""
+    """What columns make of features, each once. The name is that of TensorFlow's private class."""
 
     def transform(self, feature_column: Any) -> Any:
         """What the column makes of the features."""
         return self.get(feature_column)
+
+    def missing_feature(self, key: str) -> Exception:
+        """The error for a feature that is not there: that of a dict."""
+        return KeyError(str(super().missing_feature(key)))
 
 
 def check_feature_columns(feature_columns: Any) -> None:
@@ -66,7 +70,7 @@ def _in_key_order(feature_columns: Any) -> list[Any]:
 
 def transform_features(features: dict[Any, Any], feature_columns: Any) -> dict[Any, Any]:
     """``tf.contrib.layers.transform_features``: {column: what it makes of the features}."""
-    cache = FeatureCache(features)
+    cache = Transformer(features)
     return {column: cache.get(column) for column in _in_key_order(feature_columns)}
 
 
@@ -115,7 +119,7 @@ def _input(features: dict[Any, Any], feature_columns: Any, weight_collections: A
     if cols_to_outs is not None and not isinstance(cols_to_outs, dict):
         raise ValueError("cols_to_outs must be a dict unless None")
     with variable_scope(scope, default_name=default_name, values=list(features.values())):
-        cache, outputs = FeatureCache(features), []
+        cache, outputs = Transformer(features), []
         for column in columns:
             with variable_scope(None, default_name=column.name, values=list(features.values())):
                 try:
@@ -138,7 +142,7 @@ def weighted_sum_from_feature_columns(columns_to_tensors: dict[Any, Any], featur
     """``tf.contrib.layers.weighted_sum_from_feature_columns``: (sums [batch, num_outputs], {column: its weights}, bias)."""
     columns = _in_key_order(feature_columns)
     with variable_scope(scope, default_name="weighted_sum_from_feature_columns", values=list(columns_to_tensors.values())):
-        cache, sums, variables = FeatureCache(columns_to_tensors), [], {}
+        cache, sums, variables = Transformer(columns_to_tensors), [], {}
         make = _maker(num_outputs, weight_collections, trainable)
         for column in columns:
             weights, total = _weighted_sum(column, cache, make)
@@ -154,7 +158,7 @@ def joint_weighted_sum_from_feature_columns(columns_to_tensors: dict[Any, Any], 
     """``tf.contrib.layers.joint_weighted_sum_from_feature_columns``: the same with one variable for the ids of all columns."""
     columns = _in_key_order(feature_columns)
     with variable_scope(scope, default_name="joint_weighted_sum_from_feature_columns", values=list(columns_to_tensors.values())):
-        cache, offset, shifted = FeatureCache(columns_to_tensors), 0, []
+        cache, offset, shifted = Transformer(columns_to_tensors), 0, []
         for column in columns:
             given = column.linear_input(cache)
             _check_joint(column, given)

@@ -1,6 +1,7 @@
 """Examples and features from files of records, in batches, through queues: from before ``tf.data``."""
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -30,12 +31,53 @@ def read_keyed_batch_examples(file_pattern: Any, batch_size: int, reader: Callab
                               num_epochs: int | None = None, queue_capacity: int = 10000, num_threads: int = 1, read_batch_size: int = 1,
                               parse_fn: Any = None, name: str | None = None, seed: int | None = None) -> Any:
     """``tf.contrib.learn.read_keyed_batch_examples``: (keys, examples)."""
+    def own_files(names: list[str], scope: str) -> Any:
+        return string_input_producer(tf.constant(names, name="input"), num_epochs=num_epochs, shuffle=randomize_input, seed=seed, name=scope)
+
+    return _keyed_batch(own_files, file_pattern, batch_size, reader, randomize_input, num_epochs, queue_capacity, num_threads, read_batch_size,
+                        parse_fn, name, seed)
+
+
+def read_keyed_batch_examples_shared_queue(file_pattern: Any, batch_size: int, reader: Callable[[], Any], randomize_input: bool = True,
+                                           num_epochs: int | None = None, queue_capacity: int = 10000, num_threads: int = 1, read_batch_size: int = 1,
+                                           parse_fn: Any = None, name: str | None = None, seed: int | None = None) -> Any:
+    """``tf.contrib.learn.read_keyed_batch_examples_shared_queue``: (keys, examples); of workers with common variables, each reads other files."""
+    def shared_files(names: list[str], scope: str) -> Any:
+        queue = FIFOQueue(1, [tf.string], [[]])
+        add_queue_runner(QueueRunner(queue, [queue.enqueue(seek_next(names, randomize_input, seed, num_epochs))]))
+        return queue
+
+    return _keyed_batch(shared_files, file_pattern, batch_size, reader, randomize_input, num_epochs, queue_capacity, num_threads, read_batch_size,
+                        parse_fn, name, seed)
+
+
+def seek_next(string_list: list[str], shuffle: bool = False, seed: int | None = None, num_epochs: int | None = None) -> Any:
+    """The next text of a list, in a circle. The place in it is a variable: workers that share it share the list. With ``num_epochs`` it ends."""
+    generator = random.Random(seed) if seed else random
+    texts: list[str] = []
+    for _ in range(num_epochs or 1):
+        texts += generator.sample(string_list, len(string_list)) if shuffle else string_list
+    with tf.variable_scope("obtain_next"):
+        place = tf.get_variable("obtain_next_counter", dtype=tf.int64, initializer=tf.constant(-1, tf.int64), trainable=False)
+        with tf.colocate_with(place):
+            kept = tf.get_variable("obtain_next_expanded_list", dtype=tf.string, initializer=tf.constant(texts), trainable=False)
+        taken = []
+        if num_epochs:
+            count = tf.get_variable("obtain_next_filename_counter", dtype=tf.int64, initializer=tf.constant(0, tf.int64), trainable=False)
+            taken.append(count.count_up_to(len(texts)))
+        with tf.control_dependencies(taken):
+            return tf.gather(kept, place.assign_add(1) % len(texts))
+
+
+def _keyed_batch(make_files: Callable[[list[str], str], Any], file_pattern: Any, batch_size: int, reader: Callable[[], Any], randomize_input: bool,
+                 num_epochs: int | None, queue_capacity: int, num_threads: int, read_batch_size: int, parse_fn: Any, name: str | None,
+                 seed: int | None) -> Any:
+    """(keys, examples) of the files in the queue that ``make_files`` makes of their names and a scope."""
     names = _file_names(file_pattern, randomize_input)
     _check(batch_size, queue_capacity, num_threads, read_batch_size, num_epochs)
     with tf.name_scope(name, "read_batch_examples", [file_pattern]) as scope:
         with tf.name_scope("file_name_queue") as queue_scope:
-            files = string_input_producer(tf.constant(names, name="input"), num_epochs=num_epochs, shuffle=randomize_input, seed=seed,
-                                          name=queue_scope)
+            files = make_files(names, queue_scope)
         with tf.name_scope("read"):
             examples = [_read(reader(), files, read_batch_size, parse_fn) for _ in range(num_threads)]
         options: dict[str, Any] = {"capacity": queue_capacity, "enqueue_many": read_batch_size > 1, "name": scope,
@@ -97,6 +139,17 @@ def read_keyed_batch_features(file_pattern: Any, batch_size: int, features: dict
         keys, examples = read_keyed_batch_examples(file_pattern, batch_size, reader, randomize_input, num_epochs, queue_capacity, reader_num_threads,
                                                    batch_size if read_batch_size is None else read_batch_size, parse_fn, scope)
         return queue_parsed_features(parse_example(examples, features), keys, feature_queue_capacity, num_enqueue_threads, scope)
+
+
+def read_keyed_batch_features_shared_queue(file_pattern: Any, batch_size: int, features: dict[str, Any], reader: Callable[[], Any],
+                                           randomize_input: bool = True, num_epochs: int | None = None, queue_capacity: int = 10000,
+                                           reader_num_threads: int = 1, feature_queue_capacity: int = 100, num_queue_runners: int = 2,
+                                           parse_fn: Any = None, name: str | None = None) -> tuple[Any, dict[str, Any]]:
+    """``tf.contrib.learn.read_keyed_batch_features_shared_queue``: (keys, features); of workers with common variables, each reads other files."""
+    with tf.name_scope(name, "read_batch_features", [file_pattern]) as scope:
+        keys, examples = read_keyed_batch_examples_shared_queue(file_pattern, batch_size, reader, randomize_input, num_epochs, queue_capacity,
+                                                                reader_num_threads, batch_size, parse_fn, scope)
+        return queue_parsed_features(parse_example(examples, features), keys, feature_queue_capacity, num_queue_runners, scope)
 
 
 def read_batch_record_features(file_pattern: Any, batch_size: int, features: dict[str, Any], randomize_input: bool = True,
