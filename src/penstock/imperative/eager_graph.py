@@ -22,7 +22,7 @@ from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import TensorShape
 from penstock.graph.static import known_values
-from penstock.imperative.guesses import flat, guess_of, repeat
+from penstock.imperative.guesses import call_as_guessed, flat, guess_of
 from penstock.imperative.operation import Call, EagerOperation, Edge, hashable, value_key
 from penstock.imperative.recording import PENDING_LIMIT, State, ThreadState, Tree, fits, spec_of
 from penstock.imperative.tensor import EagerTensor
@@ -78,18 +78,10 @@ class EagerGraph(Graph):
 
     # --- recording ---------------------------------------------------------------------------------------------------
 
-    def call(self, definition: Any, values: Sequence[Any], given: dict[str, Any], name: str | None) -> Any:
-        """What calling an op gives. This is what each operation of a loop costs: if one like it was made here before, nothing is found out again."""
-        recording = self.thread.recording
-        state = recording.state
-        if state is not None:
-            guess = state.guess
-            if guess is not None and guess.definition is definition and (outputs := repeat(recording, guess, values, given)) is not None:
-                return outputs
-        return self._call_by_key(definition, values, given, name)
+    call = call_as_guessed  # what calling an op gives
 
-    def _call_by_key(self, definition: Any, values: Sequence[Any], given: dict[str, Any], name: str | None) -> Any:
-        """``call``, if another call was expected."""
+    def call_by_key(self, definition: Any, values: Sequence[Any], given: dict[str, Any], name: str | None) -> Any:
+        """What calling an op gives, if another call was expected."""
         recording = self.thread.recording
         state = recording.state
         if state is None or len(values) != len(definition.inputs) or self._gradient_overrides or len(recording.operations) >= PENDING_LIMIT:
@@ -136,7 +128,7 @@ class EagerGraph(Graph):
         if self._state.devices:
             tags.append(self._devices())
         frame: Any = sys._getframe(2)
-        depth = 2
+        depth = 1  # from ``call_as_guessed``
         while frame is not None and _INSIDE[frame.f_code.co_filename]:
             frame, depth = frame.f_back, depth + 1
         if frame is not None:

@@ -10,20 +10,25 @@ from collections.abc import Sequence
 from sys import _getframe
 from typing import Any
 
-from penstock.imperative.operation import Call, EagerOperation, Edge
+from penstock.imperative.operation import Call, EagerOperation, Edge, Places
 from penstock.imperative.recording import Recording, spec_of
 from penstock.imperative.tensor import EagerTensor
 
 
-class Guess:
+class Guess(Places):
     """A call as it is expected. ``inputs``: per input, where its tensor comes from, as ``EagerGraph`` has it in keys, or what ``_Number`` says;
     ``lengths``: how many of them each list among the arguments has, if the op takes lists."""
 
-    __slots__ = ("call", "code", "count", "definition", "depth", "given", "inputs", "instruction", "lengths")
+    __slots__ = ("by_place", "call", "code", "count", "definition", "depth", "given", "inputs", "instruction", "lengths")
 
     def __init__(self, call: Call, inputs: list[Any], lengths: list[int] | None, given: dict[str, Any], frame: Any, depth: int) -> None:
         self.call, self.definition, self.given, self.inputs, self.count, self.lengths = call, call.definition, given, inputs, len(inputs), lengths
-        self.code, self.instruction, self.depth = frame.f_code, frame.f_lasti, depth  # the line of the program, and how far ``repeat`` is from it
+        self.code, self.instruction, self.depth = frame.f_code, frame.f_lasti, depth  # the line of the program, and how far it is
+        self.by_place = not any(type(wanted) is tuple for wanted in inputs)  # is known where all inputs come from?
+
+    def edges(self, operations: Sequence[EagerOperation], fed: Sequence[Edge]) -> Sequence[Edge]:
+        """The producers of an operation that was recorded as guessed."""
+        return [wanted.edge if type(wanted) is _Number else (operations[wanted], 0) if wanted >= 0 else fed[~wanted] for wanted in self.inputs]
 
 
 class _Number:
@@ -37,8 +42,8 @@ class _Number:
 
 def guess_of(call: Call, tags: Sequence[Any], lengths: list[int] | None, constants: Sequence[tuple[int, Edge, int]], given: dict[str, Any],
              frame: Any, depth: int) -> Guess | None:
-    """What ``repeat`` compares; None if that would not be enough. ``tags`` are those of the inputs, ``given`` the attributes; ``depth`` says how far
-    the program's ``frame`` is from what ``EagerGraph.call`` calls."""
+    """What ``call_as_guessed`` compares; None if that would not be enough. ``tags`` are those of the inputs, ``given`` the attributes; ``depth`` says
+    how far the program's ``frame`` is from ``call_as_guessed``."""
     if frame is None:
         return None
     inputs: list[Any] = list(tags)
@@ -52,70 +57,74 @@ def guess_of(call: Call, tags: Sequence[Any], lengths: list[int] | None, constan
     return Guess(call, inputs, lengths, dict(given), frame, depth)
 
 
-def repeat(recording: Recording, guess: Guess, values: Sequence[Any], given: dict[str, Any]) -> Any:
-    """Records what was guessed, and returns what it gives, if a call with these inputs and attributes is that; its op is. None if it is not."""
-    if guess.lengths is not None:
-        lengths: list[int] = []
-        values = flat(guess.definition, values, lengths) if len(values) == len(guess.definition.inputs) else ()
-        if lengths != guess.lengths:
-            return None
-    if len(values) != guess.count or recording.scopes:
-        return None
+def call_as_guessed(graph: Any, definition: Any, values: Sequence[Any], given: dict[str, Any], name: str | None) -> Any:
+    """What calling an op in a graph of imperative style gives. This is what each operation of a loop costs: if it is the one that was guessed, it is
+    recorded here, without further calls; if not, ``call_by_key`` finds out."""
+    recording = graph.thread.recording
+    state = recording.state
+    guess = None if state is None else state.guess
+    if guess is None or guess.definition is not definition or recording.scopes:
+        return graph.call_by_key(definition, values, given, name)
+    inputs = values if guess.lengths is None else _flat_as_guessed(guess, values)
     try:
         frame = _getframe(guess.depth)
-        if given != guess.given:
-            return None
+        is_same = len(inputs) == guess.count and frame.f_lasti == guess.instruction and frame.f_code is guess.code and given == guess.given
     except ValueError:  # a shorter stack, or an attribute that is an array
-        return None
-    if frame.f_lasti != guess.instruction or frame.f_code is not guess.code:
-        return None
-    edges: list[Edge] = []
+        is_same = False
     new: dict[Edge, int] | None = None  # what comes in here, numbered as among ``recording.feeds``
-    inputs = guess.inputs
-    for value in values:
-        wanted = inputs[len(edges)]
-        if type(value) is EagerTensor:
-            edge = value._edge
-            producer, index = edge
-            if producer.recording is recording:
-                if (index or producer.place != wanted) and (producer.place, index) != wanted:
-                    return None
-            elif type(wanted) is not int:
+    if is_same:
+        for value, wanted in zip(inputs, guess.inputs):
+            if type(value) is EagerTensor:
+                producer, index = value._edge
+                if producer.recording is recording:
+                    if (index or producer.place != wanted) and (producer.place, index) != wanted:
+                        is_same = False
+                        break
+                elif type(wanted) is not int:
+                    new = new or {}
+                    if not _comes_in(recording, value._edge, wanted, new):
+                        is_same = False
+                        break
+                elif wanted >= 0 or recording.fed[~wanted] is not value._edge:
+                    is_same = False
+                    break
+            elif type(wanted) is not _Number or type(value) is not wanted.kind or value != wanted.value:
+                is_same = False
+                break
+            elif wanted.feed >= len(recording.fed):
                 new = new or {}
-                if not _comes_in(recording, edge, wanted, new):
-                    return None
-            elif wanted >= 0 or recording.fed[~wanted] is not edge:
-                return None
-            edges.append(edge)
-        elif type(wanted) is _Number and type(value) is wanted.kind and value == wanted.value:
-            edge = wanted.edge
-            if wanted.feed < len(recording.fed):
-                if recording.fed[wanted.feed] is not edge:
-                    return None
-            else:
-                new = new or {}
-                if edge in recording.feeds or new.setdefault(edge, len(recording.fed) + len(new)) != wanted.feed:
-                    return None
-            edges.append(edge)
-        else:
-            return None
-    call = guess.call
-    operations = recording.operations
+                if wanted.edge in recording.feeds or new.setdefault(wanted.edge, len(recording.fed) + len(new)) != wanted.feed:
+                    is_same = False
+                    break
+            elif recording.fed[wanted.feed] is not wanted.edge:
+                is_same = False
+                break
+    if not is_same:
+        return graph.call_by_key(definition, values, given, name)
+    call, operations = guess.call, recording.operations
     op = EagerOperation()
-    op.call, op.edges, op.recording, op.place = call, edges, recording, len(operations)
-    op.results, op.noted, op._references = None, (), None
+    op._edges = guess
+    if not guess.by_place:
+        op._edges = [value._edge if type(value) is EagerTensor else wanted.edge for value, wanted in zip(inputs, guess.inputs)]
+    op.call, op.recording, op.place, op.results, op.noted, op._references = call, recording, len(operations), None, (), None
     operations.append(op)
     recording.state = call.state
     if new is not None:
         recording.feeds.update(new)
         recording.fed.extend(new)
-    definition = guess.definition
     if not definition.has_one_output:
         op.tensor = None
         return definition.unflatten_outputs(op) if definition.outputs else op
     op.tensor = tensor = EagerTensor()
     tensor._edge, tensor._dtype, tensor._shape = (op, 0), call.dtype, call.shape
     return tensor
+
+
+def _flat_as_guessed(guess: Guess, values: Sequence[Any]) -> Sequence[Any]:
+    """The inputs of a call with lists among them; none if the lists are not as long as expected."""
+    lengths: list[int] = []
+    inputs = flat(guess.definition, values, lengths) if len(values) == len(guess.definition.inputs) else ()
+    return inputs if lengths == guess.lengths else ()
 
 
 def _comes_in(recording: Recording, edge: Edge, wanted: Any, new: dict[Edge, int]) -> bool:

@@ -1,7 +1,7 @@
 """EagerOperation: one call of an op in imperative style, and what it shares with the same call of earlier turns of a loop.
 
-An EagerOperation knows its producers by operation and index, and its outputs by weak references only. So it can be told which values the program
-still holds: only those leave a segment. Once an operation has run, and no tape needs it, it forgets its producers: what lies behind a value does not
+An EagerOperation knows its producers by operation and index, or by their places in the recording, and its outputs by weak references only. So it
+can be told which values the program still holds: only those leave a segment. Once an operation has run, and no tape needs it, it forgets its producers: what lies behind a value does not
 stay in memory.
 """
 from __future__ import annotations
@@ -69,16 +69,26 @@ def _of_call(name: str) -> Any:
     return property(lambda op: getattr(op.call, name), lambda op, value: setattr(op.call, name, value))
 
 
+class Places:
+    """Where the producers of an operation stand in a recording: most operations of a loop are never asked for them."""
+
+    __slots__ = ()
+
+    def edges(self, operations: Sequence[EagerOperation], fed: Sequence[Edge]) -> Sequence[Edge]:
+        """The producers, among the operations of the recording and the values from outside."""
+        raise NotImplementedError
+
+
 class EagerOperation(Operation):
     """One call of an op. ``edges`` are its producers; ``results`` its values, once it has run."""
 
-    __slots__ = ("_handles", "_own_gradient", "_references", "call", "edges", "error", "noted", "place", "recording", "results", "tensor")
+    __slots__ = ("_edges", "_handles", "_own_gradient", "_references", "call", "error", "noted", "place", "recording", "results", "tensor")
     graph, definition, name, attrs = _of_call("graph"), _of_call("definition"), _of_call("name"), _of_call("attrs")
     _source, _device, _extra = _of_call("source"), _of_call("device"), _of_call("extra")
     expected, key = _of_call("expected"), _of_call("key")
-    __init__ = object.__init__  # its maker sets what it has: ``of``, and ``repeat`` of guesses.py, where a further call would count
+    __init__ = object.__init__  # its maker sets what it has: ``of``, and ``call_as_guessed``, where a further call would count
     call: Call
-    edges: Sequence[Edge]
+    _edges: Any  # its producers, or what knows their places: see ``Places``
     recording: Recording | None  # what it waits in
     place: int  # and where
     results: Any
@@ -92,7 +102,7 @@ class EagerOperation(Operation):
     def of(cls, call: Call, edges: Sequence[Edge], recording: Recording | None = None, place: int = -1) -> EagerOperation:
         """An operation that has not run."""
         op = cls()
-        op.call, op.edges, op.recording, op.place = call, edges, recording, place
+        op.call, op._edges, op.recording, op.place = call, edges, recording, place
         op.results, op.noted, op.tensor, op._references = None, (), None, None
         return op
 
@@ -101,6 +111,19 @@ class EagerOperation(Operation):
             return _LATER[name](self)
         except KeyError:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'") from None
+
+    @property
+    def edges(self) -> Sequence[Edge]:
+        """Its producers."""
+        if isinstance(self._edges, Places) and self.recording is not None:
+            self.find_edges(self.recording.operations, self.recording.fed)
+        edges: Sequence[Edge] = self._edges
+        return edges
+
+    def find_edges(self, operations: Sequence[EagerOperation], fed: Sequence[Edge]) -> None:
+        """Has its producers, among what was recorded with it and the values from outside."""
+        if isinstance(self._edges, Places):
+            self._edges = self._edges.edges(operations, fed)
 
     @property
     def device(self) -> str:
@@ -180,13 +203,13 @@ class EagerOperation(Operation):
         self.results = values
         self.stop_waiting()
         if not self.noted:
-            self.edges = ()
+            self._edges = ()
 
     def release(self, token: Any) -> None:
         """One tape less needs it."""
         self.noted = () if len(self.noted) == 1 else tuple([other for other in self.noted if other is not token])
         if not self.noted and self.results is not None:
-            self.edges = ()
+            self._edges = ()
 
     def __repr__(self) -> str:
         return f"<tf.Operation '{self.name}' type={self.type}>"

@@ -47,6 +47,7 @@ PLANS = 256  # structures whose plans are kept
 _SEEN = 4096  # structures that were seen once
 _SMALL = 64  # elements of a value that may be a constant of a structure, or is computed at once
 _OWN_REFERENCES = 3  # to the output of an operation: of the operation, of a variable, and of ``getrefcount``
+_LAST_REFERENCES = 3  # to an operation that is only on the list of a segment: of the list, of a variable, and of ``getrefcount``
 _SHAPED = (np.ndarray, np.generic)
 
 
@@ -135,6 +136,9 @@ class Runner:
             edges = list(feeds)
             values = [edges[number][0].value(edges[number][1]) for number in numbers]
         else:
+            fed = list(feeds)
+            for op in operations:
+                op.find_edges(operations, fed)
             outline = _Outline(operations, fetches)
             segment = self._segment(operations, outline)
             if segment is None:
@@ -259,20 +263,16 @@ def _fetches(operations: list[EagerOperation]) -> tuple[tuple[int, int], ...]:
 
 
 def _finish(operations: list[EagerOperation], fetches: Iterable[tuple[int, int]], values: Iterable[Any]) -> None:
-    """Gives operations their results; what was not asked for is ``UNSET``."""
-    for op in operations:
-        op.results = _NOT_KEPT
-        if getrefcount(op.tensor) > 2:
-            op.stop_waiting()
-        else:  # the same, for most operations
-            op.recording = op.tensor = None
-        if not op.noted:
-            op.edges = ()
+    """Gives operations their results; what was not asked for is ``UNSET``. Most operations are held by nothing else, and go with the list."""
     for (number, index), value in zip(fetches, values):
         op = operations[number]
-        if op.results is _NOT_KEPT:
-            op.results = [UNSET] * len(op.call.expected)
+        if op.results is None:
+            op.finish([UNSET] * len(op.call.expected))
         op.results[index] = value
+    for op in operations:
+        op.tensor = None  # which holds the operation
+        if getrefcount(op) > _LAST_REFERENCES and op.results is None:
+            op.finish(_NOT_KEPT)
 
 
 class _NotKept:

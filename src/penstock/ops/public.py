@@ -45,6 +45,7 @@ def function(definition: OpDef, public_name: str, node_name: str | None = None,
     call.__doc__ = f"``tf.{public_name}``: {definition.__doc__}"
     call.__module__ = definition.__module__
     call.__signature__ = _signature(definition, rest)  # type: ignore[attr-defined]
+    call.made_of = definition, node_name  # type: ignore[attr-defined]
     return call
 
 

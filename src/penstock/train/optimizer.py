@@ -194,7 +194,7 @@ class Optimizer:
         with control_dependencies([self._finish(updates, "update")]), colocate_with(global_step.op):
             one = to_tensor(1, global_step.dtype.base_dtype, "value")
             if isinstance(global_step, ResourceVariable):
-                return global_step.assign_add(one, name=scope, read_value=False)  # type: ignore[no-any-return]
+                return global_step.assign_add(one, name=scope, read_value=False)
             counted = assign_add(global_step, one, name=scope)
         return counted.op if isinstance(counted, Tensor) or hasattr(counted, "op") else counted
 

@@ -89,7 +89,7 @@ class NumpyArrayIterator(Iterator):
             raise ValueError("`x` (images tensor) and `y` (labels) should have the same length. "
                              f"Found: x.shape = {np.shape(x)}, y.shape = {np.shape(y)}")
         self.y = None if y is None else np.asarray(y)[rows]
-        if subset is not None and y is not None and not np.array_equal(np.unique(self.y), np.unique(np.delete(np.asarray(y), rows, 0))):
+        if subset is not None and self.y is not None and not np.array_equal(np.unique(self.y), np.unique(np.delete(np.asarray(y), rows, 0))):
             raise ValueError("Training and validation subsets have different number of classes after the split. If your numpy arrays are sorted by "
                              "the label, you might want to shuffle them.")
         self.sample_weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
