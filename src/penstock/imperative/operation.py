@@ -1,8 +1,8 @@
 """EagerOperation: one call of an op in imperative style, and what it shares with the same call of earlier turns of a loop.
 
 An EagerOperation knows its producers by operation and index, or by their places in the recording, and its outputs by weak references only. So it
-can be told which values the program still holds: only those leave a segment. Once an operation has run, and no tape needs it, it forgets its producers: what lies behind a value does not
-stay in memory.
+can be told which values the program still holds: only those leave a segment. Once an operation has run, and no tape needs it, it forgets its
+producers: what lies behind a value does not stay in memory.
 """
 from __future__ import annotations
 
