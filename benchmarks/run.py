@@ -6,6 +6,7 @@
     make bench ARGS="--isa avx2"                      as on a machine without AVX-512
     make bench ARGS="--device GPU --cases mlp"        on an OpenCL device, beside Penstock on the CPU (docs/gpu.md)
     make bench ARGS=--quick                           ten cases in five minutes or so, also drawn: build/bench.png
+    make bench ARGS="--limit 240 --write"             the cases that can be begun within 240 seconds; the next run with --limit goes on
 
 Each framework runs in a process and an environment of its own (`peers.py`). The processes of a case are made ready together and then measure in
 turns, so that a busy moment of the machine hits all; the minimum counts. The figure of a case is Penstock's time over the best other one's.
@@ -21,6 +22,7 @@ from pathlib import Path
 import drawing
 import table
 from cases import CASES, QUICK, Case
+from kept import Kept, OutOfTime
 from peers import ISAS, KINDS, PEERS, Peer
 from processes import BenchmarkFailed, Worker, measure_afresh
 
@@ -123,6 +125,8 @@ def main() -> int:
     parser.add_argument("--plot", metavar="FILE", help="draw the ratios to a picture (default of --quick: build/bench.png)")
     parser.add_argument("--isa", choices=list(ISAS), help="hold all frameworks to these instructions (default: all that the CPU has)")
     parser.add_argument("--device", choices=["CPU", "GPU"], default="CPU", help="GPU: Penstock on an OpenCL device, beside Penstock on the CPU")
+    parser.add_argument("--limit", type=float, default=0.0, help="no case begins after so many seconds, and what earlier such runs measured counts")
+    parser.add_argument("--again", action="store_true", help="with --limit: forget what earlier runs have measured")
     parser.add_argument("--write", nargs="?", const="RESULTS.md", metavar="FILE", help="write the table to this file of benchmarks/ (%(const)s)")
     args = _chosen(parser.parse_args())
     os.environ.update(ISAS.get(args.isa, {}))
@@ -137,9 +141,17 @@ def main() -> int:
 
     columns = [name for name in PEERS if name in wanted and any(name in kinds(case) for case in args.cases)]
     print(table.line(table.heads(columns)), flush=True)
+    kept = Kept("steady_" + "_".join(filter(None, (args.device.lower(), args.isa))), args.limit, args.again or not args.limit)
     for name in args.cases:
-        case = CASES[name]
-        results[name] = run.case(case, [PEERS[peer] for peer in kinds(name) if peer in wanted])
+        case, peers = CASES[name], [PEERS[peer] for peer in kinds(name) if peer in wanted]
+        try:
+            key = f"{name} | {', '.join(peer.name for peer in peers)} | {args.rounds} x {args.seconds:g} s"
+            found = kept.measure(key, lambda case=case, peers=peers: {"figures": run.case(case, peers), "versions": run.versions})
+        except OutOfTime:
+            print(f"{case.label}: not measured yet", flush=True)
+            continue
+        results[name] = found["figures"]
+        run.versions |= found["versions"]
         run._progress("")
         print(table.line(table.row(case, results[name], columns)), flush=True)
         if args.write:  # after each case: a run that is broken off leaves what it found

@@ -18,7 +18,7 @@ Tensors = list[bytes | memoryview]  # pieces that follow each other
 def tensor_pieces(name: str, array: np.ndarray) -> Tensors:
     """The field ``tensor`` of a RunStepResponse for a tensor of numbers."""
     content = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
-    return [_head(name, array.dtype, array.shape), content.tobytes() if content.nbytes < _SMALL else memoryview(content.reshape(-1).view(np.uint8))]
+    return [_head(name, array.dtype, array.shape), content.tobytes() if content.nbytes < _SMALL else content.reshape(-1).view(np.uint8).data]
 
 
 @functools.lru_cache(4096)

@@ -4,8 +4,9 @@ Images are cut into squares of 4x4 output pixels. A square of 6x6 input pixels a
 between, a convolution is a product of matrices for each of the 36. The gradient for the filter is the same, transposed. Squares are worked on in
 groups that stay in the cache.
 
-Over normal data and the layers of VGG, the root mean square of the error is 0.6 to 1.8 times that of PyTorch's sums of products for convolutions and
-gradients for filters, and 2.9 to 3.7 times for gradients for inputs, where PyTorch's is a few units in the last place; so sums are kept short there.
+Over normal data and the layers of VGG, the largest error is 0.1 to 2 times that of PyTorch's sums of products for convolutions and gradients for
+inputs, and up to 3.9 times for gradients for filters, where PyTorch's is a few units in the last place (``benchmarks/NUMBERS.md``): sums of gradients
+are kept short for that.
 Squares where it would be larger, since an outlier stands beside much smaller pixels, and those with elements that are huge or no numbers, are
 computed as sums of products (``winograd_guard``). ``PENSTOCK_WINOGRAD=off`` leaves all convolutions to these.
 """
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 PLANES = 36
 _CACHE = 12 << 20  # bytes of transformed squares in flight
 _LEAST_DEPTH, _LEAST_SQUARES = 32, 48  # below, the transforms cost more than they save
-GRADIENT_TERMS = 32  # of a sum in registers, for gradients for inputs: longer ones round more (128: 6 times PyTorch's error), shorter ones cost time
+GRADIENT_TERMS = 32  # of a sum in registers, for gradients: longer ones round more (128: 6 times PyTorch's error), shorter ones cost time
 _LINE = 16  # elements after each plane: planes at distances of powers of two would compete for the same lines of the cache
 
 
