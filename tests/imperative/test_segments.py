@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -171,3 +172,16 @@ def test_what_counts_nodes_in_a_graph_needs_no_graph():
         assert tf.boolean_mask(tf.constant([[1.0], [2.0]]), [False, True]).numpy().tolist() == [[2.0]]
         assert tf.zeros([tf.constant(2), 1]).numpy().tolist() == [[0.0], [0.0]]
         assert tf.sequence_mask([1, 2], tf.constant(2)).numpy().tolist() == [[True, False], [True, True]]
+
+
+def test_values_of_a_new_structure_go_once_nothing_needs_them():
+    with imperative():
+        x = tf.ones([256 * 1024])
+        for _ in range(40):
+            x = tf.sin(x)
+        tracemalloc.start()
+        try:
+            x.numpy()
+            assert tracemalloc.get_traced_memory()[1] < 10 * 2**20  # 40 values have 40 MB
+        finally:
+            tracemalloc.stop()

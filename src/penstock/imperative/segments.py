@@ -177,12 +177,14 @@ class Runner:
             segment.planned = None  # states may still know it
 
     def _run_one_by_one(self, operations: list[EagerOperation], outline: _Outline) -> None:
-        needed = outline.needed(operations)
+        needed, last_uses = outline.needed(operations), outline.last_uses(operations)
         for op in operations:
             if op in needed:
                 self._run_one(op, [producer.value(index) for producer, index in op.edges])
             else:
                 op.finish([UNSET] * len(op.expected))
+            for producer in last_uses.pop(op, ()):
+                producer.results = _NOT_KEPT
 
     def delete_with(self, handle: EagerOperation) -> None:
         """Has the resource of a handle deleted when the program has dropped the handle."""
@@ -326,6 +328,18 @@ class _Outline:
                 needed.add(op)
                 needed.update(producer for producer, _ in op.edges)
         return needed
+
+    def last_uses(self, operations: list[EagerOperation]) -> dict[EagerOperation, list[EagerOperation]]:
+        """Per operation, those whose values nothing needs once it has run."""
+        kept = {operations[number] for number, _ in self.fetches}
+        last: dict[EagerOperation, EagerOperation] = {}
+        inside = set(operations)
+        for op in operations:
+            last.update((producer, op) for producer, _ in op.edges if producer in inside and producer not in kept)
+        uses: dict[EagerOperation, list[EagerOperation]] = {}
+        for producer, op in last.items():
+            uses.setdefault(op, []).append(producer)
+        return uses
 
 
 class _Segment:
