@@ -375,7 +375,8 @@ class _Layout(NamedTuple):
     words: np.ndarray  # those of places count from the beginning of the memory
     places: np.ndarray  # which ones do
     tables: list[np.ndarray]  # whose addresses are among the words
-    bytes: int  # of memory
+    bytes: int  # of memory,
+    zeros: int  # of which the first ones are 0
 
 
 @functools.lru_cache(256)
@@ -394,21 +395,23 @@ def _layout(header: JpegHeader, channels: int, fancy: bool, fast: bool) -> _Layo
         place, size = size, size + -(-length // LANE) * LANE
         return place
 
+    groups = [-(-across * wide // LANES) for wide in (horizontal, *[1] * (count - 1))]
+    coefficients = [piece(_GROUP * each * high) for each, high in zip(groups, (vertical, *[1] * (count - 1)))]
+    zeros = size
     for index, component in enumerate(header.components):
         found = codes_of(component.dc), codes_of(component.ac), scales_of(component.scales, fast)
         if any(table is None for table in found):
             return None
         tables += found
         wide, high = (horizontal, vertical) if index == 0 else (1, 1)
-        groups = -(-across * wide // LANES)
-        words += [wide, high, *map(address, found), piece(_GROUP * groups * high), groups,
-                  piece(8 * down * high * groups * _LINE) if index < channels else 0, groups * _LINE, 0,
+        words += [wide, high, *map(address, found), coefficients[index], groups[index],
+                  piece(8 * down * high * groups[index] * _LINE) if index < channels else 0, groups[index] * _LINE, 0,
                   -(-header.height * high // vertical), -(-header.width * wide // horizontal)]
     line = (-(-header.width // LANES) + 2) * LANES
     image = [0, 0, count, channels, across, down, header.interval, fast, fancy, header.width, header.height, 0,
              piece(4 * line), piece(2 * line), piece(2 * line)]
     places = [_SUMS, _BLUE, _RED, *(_FIRST + _NEXT * index + place for index in range(count) for place in (_GROUPS, _PLANE))]
-    return _Layout(np.array(image + words, np.int64), np.array(places) // 8, tables, size)
+    return _Layout(np.array(image + words, np.int64), np.array(places) // 8, tables, size, zeros)
 
 
 def decoded(content: bytes, header: JpegHeader, start: int, channels: int, fancy: bool, fast: bool) -> np.ndarray | None:
@@ -418,7 +421,8 @@ def decoded(content: bytes, header: JpegHeader, start: int, channels: int, fancy
     layout = None if code is None else _layout(header, channels, fancy, fast)
     if layout is None:
         return None
-    memory, words, data = np.zeros(layout.bytes, np.uint8), layout.words.copy(), id(content) + DATA
+    memory, words, data = np.empty(layout.bytes, np.uint8), layout.words.copy(), id(content) + DATA
+    memory[:layout.zeros] = 0
     size = header.height * header.width * channels
     pixels = np.empty(size + _SLACK, np.uint8)
     words[layout.places] += address(memory)

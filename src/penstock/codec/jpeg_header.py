@@ -38,12 +38,22 @@ _FINEST = ((1, 1), (2, 1), (2, 2))  # sampling factors of the first component, i
 _QUANTIZATION, _CODES, _RESTARTS, _SCAN, _JFIF, _ADOBE = 0xDB, 0xC4, 0xDD, 0xDA, 0xE0, 0xEE
 
 
+_last: tuple[bytes, tuple[JpegHeader, int] | None] = b"\0", None  # a header as it stands in a file, and what it says
+
+
 def header_of(content: bytes) -> tuple[JpegHeader, int] | None:
-    """The header of a plain file, and where its data begins; None for any other."""
+    """The header of a plain file, and where its data begins; None for any other. Files that follow each other often have the same one."""
+    global _last
+    text, header = _last
+    if content.startswith(text):
+        return header
     try:
-        return _header_of(content)
+        header = _header_of(content)
     except (IndexError, struct.error, KeyError):  # it ends too early, or refers to what is not there
         return None
+    if header is not None:
+        _last = content[:header[1]], header
+    return header
 
 
 def _header_of(content: bytes) -> tuple[JpegHeader, int] | None:
