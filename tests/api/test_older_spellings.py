@@ -55,6 +55,20 @@ def test_orders_of_arguments(warnings):
     assert [text.partition(" was called")[0] for text in warnings] == ["tf.concat", "tf.split", "tf.nn.sampled_softmax_loss"]
 
 
+def test_logits_before_labels(warnings):
+    with tf.Graph().as_default(), tf.Session() as session:
+        logits, classes = tf.constant([[1.0, 2.0, 0.5]]), tf.constant([2])
+        for loss, labels in ((tf.nn.sparse_softmax_cross_entropy_with_logits, classes),
+                             (tf.nn.softmax_cross_entropy_with_logits, tf.one_hot(classes, 3)),
+                             (tf.nn.sigmoid_cross_entropy_with_logits, tf.one_hot(classes, 3))):
+            old, new = session.run([loss(logits, labels), loss(labels=labels, logits=logits)])
+            assert old.tolist() == new.tolist()
+            with pytest.raises(ValueError, match="with named arguments"):
+                loss(logits, labels, logits)
+    assert [text.rpartition(" It is now ")[2] for text in warnings] == [
+        f"tf.nn.{kind}_cross_entropy_with_logits(labels=..., logits=...)." for kind in ("sparse_softmax", "softmax", "sigmoid")]
+
+
 def test_names_of_arguments(warnings):
     with tf.Graph().as_default(), tf.Session() as session:
         a = tf.constant([[1.0, 2.0]])

@@ -33,9 +33,9 @@ MODULES = {
     "contrib.distribute.python": (
         "collective_all_reduce_strategy mirrored_strategy monitor one_device_strategy parameter_server_strategy tpu_strategy"),
     "contrib.distributions.python.ops": (
-        "autoregressive batch_reshape binomial cauchy chi2 conditional_distribution conditional_transformed_distribution deterministic "
-        "distribution_util estimator geometric gumbel half_normal independent inverse_gamma kumaraswamy logistic mixture mixture_same_family "
-        "moving_stats mvn_diag mvn_diag_plus_low_rank mvn_full_covariance mvn_linear_operator mvn_tril negative_binomial "
+        "autoregressive batch_reshape bernoulli beta binomial categorical cauchy chi2 conditional_distribution conditional_transformed_distribution "
+        "deterministic distribution_util estimator geometric gumbel half_normal independent inverse_gamma kumaraswamy logistic mixture "
+        "mixture_same_family moving_stats mvn_diag mvn_diag_plus_low_rank mvn_full_covariance mvn_linear_operator mvn_tril negative_binomial "
         "normal_conjugate_posteriors onehot_categorical poisson poisson_lognormal quantized_distribution relaxed_bernoulli "
         "relaxed_onehot_categorical sample_stats seed_stream shape sinh_arcsinh test_util vector_diffeomixture vector_exponential_diag "
         "vector_exponential_linear_operator vector_laplace_diag vector_laplace_linear_operator vector_sinh_arcsinh_diag vector_student_t wishart"),
@@ -243,7 +243,8 @@ SOURCES: dict[str, str] = {
 _COLUMNS = {"_FeatureColumn": "FeatureColumn", "_DenseColumn": "DenseColumn", "_CategoricalColumn": "CategoricalColumn",
             "FeatureColumn": "FeatureColumn", "DenseColumn": "DenseColumn", "CategoricalColumn": "CategoricalColumn", "_LazyBuilder": "FeatureCache"}
 NAMES: dict[str, dict[str, str]] = {
-    **{f"python.feature_column.{module}": {"_transform_features": "penstock.estimator.columns.building:transform_features",
+    **{f"python.feature_column.{module}": {"_to_sparse_input_and_drop_ignore_values": "penstock.estimator.columns.base:sparse_input",
+                                           "_transform_features": "penstock.estimator.columns.building:transform_features",
                                            **{name: f"penstock.estimator.columns.base:{own}" for name, own in _COLUMNS.items()}}
        for module in ("feature_column", "feature_column_v2", "feature_column_lib")},
     "contrib.distributions.python.ops.distribution_util": {

@@ -67,6 +67,7 @@ MODULES = {
     "ops.lookup_ops": "penstock.train.lookup penstock.train.index_tables",
     "ops.map_fn": "penstock.ops.flow.functional_loops",
     "ops.math_ops": "penstock.api.root penstock.api.math",
+    "ops.nccl_ops": "penstock.contrib.nccl",
     "ops.nn": "penstock.api.nn",
     "ops.nn_impl": "penstock.api.nn",
     "ops.nn_ops": "penstock.api.nn",
@@ -429,6 +430,10 @@ NAMES = {
                                   "func_dump": "penstock.keras.utils.code:dump_function",
                                   "has_arg": "penstock.platform.inspection:has_arg",
                                   "slice_arrays": "penstock.keras.utils.arrays:slice_arrays"},
+    "framework.dtypes": {"bool_ref": "penstock.graph.dtypes:bool_._as_ref", **{f"{name}_ref": f"penstock.graph.dtypes:{name}._as_ref" for name in (
+        "bfloat16 complex128 complex64 float16 float32 float64 int16 int32 int64 int8 qint16 qint32 qint8 quint16 quint8 resource string uint16 "
+        "uint32 uint64 uint8 variant").split()}},
+    "keras.engine.training_utils": {"check_array_lengths": "penstock.keras.engine.standardize:check_lengths"},
     "keras.engine.training": {"_check_array_lengths": "penstock.keras.engine.standardize:check_lengths",
                               "_slice_arrays": "penstock.keras.utils.arrays:slice_arrays"},
     "keras.models": {"_clone_functional_model": "penstock.keras.models:clone_functional",

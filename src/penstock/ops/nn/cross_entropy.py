@@ -27,7 +27,7 @@ from penstock.ops.math.reduce import reduce_sum
 from penstock.ops.nn.activations import relu
 from penstock.ops.nn.softmax import LogSoftmax, Softmax, composed_shifted_exp, flatten_outer, move_to_end, shifted_exp
 from penstock.ops.precision import in_float32
-from penstock.platform.deprecation import older_argument
+from penstock.platform.deprecation import older_argument, warn_of_order
 
 _HALF = (dtypes.float16, dtypes.bfloat16)
 
@@ -163,16 +163,21 @@ def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name=None, d
         return cast(cost, half) if half else cost
 
 
-def _only_keywords(function_name, sentinel, labels, logits):
+def _labels_and_logits(function_name, sentinel, labels, logits):
+    """What was given by name; ``(logits, labels)``, the order of before TensorFlow 1.0, works with a warning."""
     if sentinel is not None:
-        raise ValueError(f"Only call `{function_name}` with named arguments (labels=..., logits=..., ...)")
+        if labels is None or logits is not None:
+            raise ValueError(f"Only call `{function_name}` with named arguments (labels=..., logits=..., ...)")
+        warn_of_order(f"tf.nn.{function_name}", f"tf.nn.{function_name}(labels=..., logits=...)")
+        return labels, sentinel
     if labels is None or logits is None:
         raise ValueError("Both labels and logits must be provided.")
+    return labels, logits
 
 
 def softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, dim=-1, name=None, axis=None):
     """``tf.nn.softmax_cross_entropy_with_logits``: the cross entropy with labels that get no gradient."""
-    _only_keywords("softmax_cross_entropy_with_logits", _sentinel, labels, logits)
+    labels, logits = _labels_and_logits("softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     axis = dim if axis is None else axis
     with name_scope(name, "softmax_cross_entropy_with_logits_sg", [logits, labels]) as scope:
         labels = stop_gradient(convert_to_tensor(labels, name="labels"), name="labels_stop_gradient")
@@ -184,7 +189,7 @@ def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits
 
     Logits have one axis more than labels: the classes.
     """
-    _only_keywords("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
+    labels, logits = _labels_and_logits("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     with name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]):
         labels, logits = convert_to_tensor(labels), convert_to_tensor(logits)
         half = logits.dtype.base_dtype if logits.dtype.base_dtype in _HALF else None
@@ -228,7 +233,7 @@ def _flat_pair(labels, logits):
 
 def sigmoid_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, name=None):
     """``tf.nn.sigmoid_cross_entropy_with_logits``: max(x, 0) - x * z + log(1 + exp(-|x|)) for logits x and labels z."""
-    _only_keywords("sigmoid_cross_entropy_with_logits", _sentinel, labels, logits)
+    labels, logits = _labels_and_logits("sigmoid_cross_entropy_with_logits", _sentinel, labels, logits)
     with name_scope(name, "logistic_loss", [logits, labels]) as scope:
         logits, labels = convert_to_tensor(logits, name="logits"), convert_to_tensor(labels, name="labels")
         if not labels.shape.is_compatible_with(logits.shape):
