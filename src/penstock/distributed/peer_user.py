@@ -50,7 +50,7 @@ def _asked_user(address: Address, port: int, own_port: int) -> int | None:
     asked = _QUESTION.pack(family, socket.IPPROTO_TCP, 1 << _ESTABLISHED_STATE, *ports, packed, packed, _ANY, _ANY)
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _SOCKETS) as link:
-            link.settimeout(1.0)
+            link.setblocking(False)  # the answer is there when the question was sent
             link.send(_HEADER.pack(_HEADER.size + len(asked), _BY_FAMILY, _REQUEST, 0, 0) + asked)
             answer = link.recv(4096)
     except OSError:  # a kernel without it, or a sandbox that forbids it
