@@ -330,7 +330,10 @@ class _Loop:
             op = While.node([[*self._start, *captured]], {
                 "cond": test, "body": step, "parallel_iterations": self._parallel,
                 "output_shapes": [*self._shapes, *(tensor.shape for tensor in captured)]}, name="While")
-        result = _pack(self._structure, self._leaves, [leave(tensor, name="Exit") for tensor in op.outputs[:count]])
+        exits = [leave(tensor, name="Exit") for tensor in op.outputs[:count]]
+        for tensor, start in zip(exits, self._start):  # what the elements of a list are said to be
+            tensor._handle_data = tensor._handle_data or start._handle_data
+        result = _pack(self._structure, self._leaves, exits)
         result = result[1] if self._counted else result
         result = tuple(result) if self._gave_tuple else result
         single = len(result) == 1 and (self._counted or len(nest.flatten(result)) == 1)  # a lone structure stays in its list, as in TensorFlow
@@ -338,6 +341,8 @@ class _Loop:
 
     def _variables(self, tensors: tuple[Tensor, ...]) -> tuple[Any, list[Any]]:
         """(counter or None, the loop variables in their structure)."""
+        for tensor, start in zip(tensors, self._start):
+            tensor._handle_data = tensor._handle_data or start._handle_data
         packed = _pack(self._structure, self._leaves, list(tensors))
         return (packed[0], packed[1]) if self._counted else (None, packed)
 

@@ -25,9 +25,10 @@ TABLE: dict[str, str] = {
     "penstock.ops.flow.checks": "assert_same_float_dtype is_non_decreasing is_numeric_tensor is_strictly_increasing",
     "penstock.ops.flow.check_shapes": "assert_scalar",
     "penstock.ops.queues.critical_section": "CriticalSection",
+    "penstock.contrib.framework.record_input": "RecordInput",
     "penstock.platform.deprecation": "deprecated deprecated_args deprecated_arg_values",
     "penstock.variables.naming": "prepend_name_scope strip_name_scope",
     # Modules inside, which programs reach through: all names of them are here.
     "penstock.api.contrib.framework:": "python ops framework variables checkpoint_utils tensor_util sort_ops script_ops",
 }
-publish(__name__, TABLE, "nest", "RecordInput")
+publish(__name__, TABLE, "nest")
