@@ -1,6 +1,6 @@
 """How many public functions and classes of the libraries above the core the cases name: a floor, which only rises.
 
-A name counts if a case has it as a name, as an attribute, or in a text from which it is looked up: whole, or as what follows a prefix ("streaming_%s").
+A name counts if a case has it as an attribute, or in a text from which it is looked up: whole, or as what follows a prefix ("streaming_%s").
 """
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class GANHead:
         """The losses of generator and discriminator."""
         return GANLoss(*(loss_fn(logits, add_summaries=self._use_loss_summaries) for loss_fn in self._loss_fns))
 
-    def create_estimator_spec(self, features: Any, mode: str, logits: GANModel, labels: Any = None,
+    def create_estimator_spec(self, features: Any, mode: str, logits: Any, labels: Any = None,
                               train_op_fn: Callable[..., Any] = gan_train_ops) -> EstimatorSpec:
         """What an estimator does in a mode with the model."""
         if mode == ModeKeys.PREDICT:

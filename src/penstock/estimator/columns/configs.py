@@ -25,24 +25,27 @@ def library_column(cls: Column) -> Column:
 class Configured:
     """What can be described by a configuration, and made of one: a named tuple, or a class with two methods of these names."""
 
-    _fields: tuple[str, ...]
-
     def _get_config(self) -> dict[str, Any]:
         """The fields, as plain values."""
-        if not hasattr(self, "_fields"):
-            raise NotImplementedError(f"{type(self).__name__}._get_config")
-        return {name: _FIELDS[name].write(value) if name in _FIELDS else value for name, value in zip(self._fields, self)}  # type: ignore[call-overload]
+        values = {name: getattr(self, name) for name in _field_names(type(self), "_get_config")}
+        return {name: _FIELDS[name].write(value) if name in _FIELDS else value for name, value in values.items()}
 
     @classmethod
     def _from_config(cls, config: dict[str, Any], custom_objects: Any = None, columns_by_name: dict[str, Any] | None = None) -> Any:
         """The column that ``_get_config`` described. Columns that are described twice are one."""
-        if not hasattr(cls, "_fields"):
-            raise NotImplementedError(f"{cls.__name__}._from_config")
-        if set(config) != set(cls._fields):
-            raise ValueError(f"Invalid config: {config}, expected keys: {cls._fields}")
+        names = _field_names(cls, "_from_config")
+        if set(config) != set(names):
+            raise ValueError(f"Invalid config: {config}, expected keys: {names}")
         known = {} if columns_by_name is None else columns_by_name
         return cls(**{name: _FIELDS[name].read(value, custom_objects, known) if name in _FIELDS else _tuples(value)
                       for name, value in config.items()})
+
+
+def _field_names(cls: type, method: str) -> tuple[str, ...]:
+    """The fields of a named tuple; another class has to define the method itself."""
+    if not hasattr(cls, "_fields"):
+        raise NotImplementedError(f"{cls.__name__}.{method}")
+    return cls._fields
 
 
 def serialize_feature_column(column: Any) -> Any:
