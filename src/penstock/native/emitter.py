@@ -95,6 +95,7 @@ class Emitter:
 
     most_operands: int | None = None  # arrays that a fused loop may touch; None: as many as the fusion likes
     winograd = True  # may convolutions take Winograd's way?
+    takes_rates = True  # may products take over gradient descent whose rate is known in the step only?
 
     def __init__(self, threads: int, epilogues: bool = True, ahead: bool = False) -> None:
         self.threads = threads

@@ -61,7 +61,7 @@ class HostCall(KernelCall):
 class DeviceEmitter(Emitter):
     """Collects the launches of a region."""
 
-    winograd = False
+    winograd = takes_rates = False
     most_operands = 24  # of a nest: some drivers take 1 KB of arguments and no more
 
     def __init__(self, traits: Traits, epilogues: bool = True) -> None:

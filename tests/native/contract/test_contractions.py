@@ -148,6 +148,20 @@ def test_accumulates_into_an_array():
     close(variable, start - np.float32(0.1) * (a.T @ b), 300)
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_accumulates_by_a_rate_that_is_read(kind):
+    rng = np.random.default_rng(5)
+    a, b, start, rate = (rng.standard_normal(shape).astype(kind) for shape in ((300, 50), (300, 40), (50, 40), ()))
+    emitter = Emitter(2)
+    arrays = [Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides) for value in (a, b, start, rate)]
+    emitter.contract.matmul(arrays[0], arrays[1], True, False, Epilogue(arrays[2], -1.0, rate=arrays[3]), arrays[2])
+    table = CallTable(emitter, arrays, [])
+    for factor in (rate, np.asarray(3.0, kind)):
+        variable = start.copy()
+        assert table.run([a, b, variable, factor]) is None
+        close(variable, start - factor * (a.T @ b), 300)
+
+
 @pytest.mark.parametrize(("transposed", "rows", "calls"), [(False, 2000, 2), (True, 2000, 2), (False, 200, 1)])
 def test_many_rows_share_panels(transposed, rows, calls):
     rng = np.random.default_rng(12)

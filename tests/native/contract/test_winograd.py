@@ -60,17 +60,19 @@ def test_winograd_in_groups(monkeypatch):
     near(run(gradient, x, dy, f), f - 0.5 * _backprop_filter(wide[0], sizes, wide[2], **ATTRS))
 
 
+@pytest.mark.parametrize("read", [False, True])
 @pytest.mark.parametrize("depth", [5, 32])  # without Winograd, and with
-def test_filter_gradient_into_a_variable(depth):
-    """Gradient descent: the filter itself is what the gradient is added to."""
+def test_filter_gradient_into_a_variable(depth, read):
+    """Gradient descent: the filter itself is what the gradient is added to; its rate is known, or read in the step."""
     rng = np.random.default_rng(14)
     x, dy, start = (rng.standard_normal(shape, np.float32) for shape in ((2, 20, 20, depth), (2, 20, 20, 40), (3, 3, depth, 40)))
-    sizes, emitter = np.array(start.shape, np.int32), Emitter(2)
-    arrays = [Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides) for value in (x, dy, start)]
+    sizes, emitter, rate = np.array(start.shape, np.int32), Emitter(2), np.asarray(0.1, np.float32)
+    arrays = [Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides) for value in (x, dy, start, rate)]
+    epilogue = Epilogue(arrays[2], -1.0, rate=arrays[3]) if read else Epilogue(arrays[2], -0.1)
     emitter.convolve.conv2d_backprop_filter(arrays[0], emitter.constant(sizes), arrays[1], (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1),
-                                            epilogue=Epilogue(arrays[2], -0.1), into=arrays[2])
+                                            epilogue=epilogue, into=arrays[2])
     variable = start.copy()
-    assert CallTable(emitter, arrays, []).run([x, dy, variable]) is None
+    assert CallTable(emitter, arrays, []).run([x, dy, variable, rate]) is None
     near(variable, start - 0.1 * _backprop_filter(x.astype(np.float64), sizes, dy.astype(np.float64), **ATTRS))
 
 

@@ -22,13 +22,14 @@ from penstock.native.destinations import RowDestination
 from penstock.native.vector.pieces import advance, loop, maximum, minimum, number
 from penstock.native.vector.vectors import I64, IR, POINTER, allocate, prefetch, zeros
 
-OPERANDS = ("a", "b", "added", "c")
+OPERANDS = ("a", "b", "added", "rate", "c")
+MATRICES = ("a", "b", "added", "c")
 WORDS = (
     "batch", "a_batch", "b_batch", "added_batch", "c_batch",  # how many matrices, and the bytes from one to the next
     "a_at", "b_at", "added_at", "c_at",  # where the first ones begin
     "m_start", "m_stop", "m_block", "n_start", "n_stop", "k_start", "k_stop", "k_block", "terms",  # terms: of a sum in registers
     "a_step", "b_step", "added_step", "c_step",  # from row to row (of a transposed matrix: of what lies in memory)
-    "a_transposed", "a_packed", "b_transposed", "b_packed", "has_patches", "has_added",
+    "a_transposed", "a_packed", "b_transposed", "b_packed", "has_patches", "has_added", "has_rate",
     "b_panel",  # if it is not 0, B lies in panels (``panels.py``), so many bytes apart
     "alpha", "lower_bound", "upper_bound",  # numbers of the element type, in the lower bits
     "c_width", "c_height", "c_line", "c_image",  # if c_width is not 0, the rows of C are pixels, of lines, of images
@@ -65,6 +66,8 @@ class Gemm:
         self.in_place = b.icmp_signed("==", self.w["a_packed"], number(0))
         self.in_panels = b.icmp_signed("!=", self.w["b_panel"], number(0))
         self.alpha, *self.bounds = (self.m.number(b, self.w[name]) for name in ("alpha", "lower_bound", "upper_bound"))
+        if not self.tile.integer:
+            self.alpha = self.m.times_rate(b, self.alpha, pointers["rate"], self.w["has_rate"])
         tile = self.tile
         tiles = tile.buffer_rows // tile.rows
         self.a_buffer = allocate(b, tile.scalar, max(tiles * DEPTH * tile.line // tile.size, (tile.buffer_rows + 1) * STRIDE))
@@ -76,7 +79,7 @@ class Gemm:
             self.m.store(b, zeros(tile.vector), advance(b, self.zeros, number(v * tile.lanes * tile.size)))
         with loop(b, number(0), self.w["batch"]) as item:
             self.place = {name: advance(b, pointer, b.add(self.w[name + "_at"], b.mul(item, self.w[name + "_batch"])))
-                          for name, pointer in pointers.items()}
+                          for name, pointer in pointers.items() if name in MATRICES}
             self._blocks()
         b.ret_void()
 

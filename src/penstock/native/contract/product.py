@@ -33,20 +33,22 @@ _REUSED = 3  # tiles of rows that a panel of B has to serve, to be worth a copy
 
 @dataclass(slots=True)
 class Epilogue:
-    """What is done to a product before it is stored: ``min(max(added + alpha * product, lower_bound), upper_bound)``.
+    """What is done to a product before it is stored: ``min(max(added + alpha * rate * product, lower_bound), upper_bound)``.
 
-    ``added`` is broadcast to the result's shape; if it is the result itself, the product is accumulated there.
+    ``added`` is broadcast to the result's shape; if it is the result itself, the product is accumulated there. ``rate`` is a number that is computed
+    or read in the step, 1 if there is none.
     """
 
     added: Array | None = None
     alpha: float = 1.0
     lower_bound: float = -math.inf
     upper_bound: float = math.inf
+    rate: Array | None = None
 
     def words(self, dtype: np.dtype) -> dict[str, int]:
         """Its numbers, as words of a kernel for elements of this type."""
         return {"alpha": bits(self.alpha, dtype), "lower_bound": bits(self.lower_bound, dtype), "upper_bound": bits(self.upper_bound, dtype),
-                "has_added": int(self.added is not None)}
+                "has_added": int(self.added is not None), "has_rate": int(self.rate is not None)}
 
 
 def with_rows(b: Emitter, epilogue: Epilogue) -> Epilogue:
@@ -96,17 +98,17 @@ def _emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, 
     """``emit``, by native code."""
     integer = c.dtype.kind == "i"
     tile = tile_for(c.dtype.itemsize, integer, p.packed)
-    if items == [{}] and _is_prepared(b, p, right) and _is_row(p):
-        _emit_row(b, p, a, right, c, label, epilogue or Epilogue())
+    epilogue = epilogue or Epilogue()
+    if items == [{}] and _is_prepared(b, p, right) and _is_row(p) and epilogue.rate is None:
+        _emit_row(b, p, a, right, c, label, epilogue)
         return
     if items == [{}] and (_shares_panels(p, tile) or _is_prepared(b, p, right)):
         p, right = _in_panels(b, p, tile, right, label)
-    epilogue = epilogue or Epilogue()
-    added = epilogue.added
+    added, rate = epilogue.added, epilogue.rate
     words = epilogue.words(c.dtype)
     code = gemm.code(c.dtype.itemsize, integer, p.packed)
     parts = [_words(p, tile, {**words, **item, **part}) for item in items for part in _parts_of_item(p, tile, b.threads, len(items))]
-    operands = [a, right, added if added is not None else c, c]
+    operands = [a, right, added if added is not None else c, rate if rate is not None else c, c]
     accumulates = added is not None and added.buffer is c.buffer
     b.call(code, operands, parts, label, 1, p.flops * len(items), None if accumulates else gemm.DESTINATION)
 
@@ -239,7 +241,7 @@ def _piece(extent: int, pieces: int, multiple: int) -> int:
 
 
 def _batch_offsets(p: Product, first: int) -> dict[str, int]:
-    return {f"{name}_at": p.steps.get(f"{name}_at", 0) + first * p.steps.get(f"{name}_batch", 0) for name in gemm.OPERANDS} if first else {}
+    return {f"{name}_at": p.steps.get(f"{name}_at", 0) + first * p.steps.get(f"{name}_batch", 0) for name in gemm.MATRICES} if first else {}
 
 
 def ranges(extent: int, pieces: int, multiple: int) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,7 @@ from llvmlite import ir
 from penstock.native.machine import target
 from penstock.native.vector.kernel import Kernel
 from penstock.native.vector.pieces import loop, number
-from penstock.native.vector.vectors import I32, IR, VOID, broadcast, intrinsic, masked_load, masked_store
+from penstock.native.vector.vectors import I32, IR, VOID, allocate, broadcast, intrinsic, masked_load, masked_store
 
 DEPTH = 256  # elements of A's buffer that are used in each row
 STRIDE = DEPTH + 16  # elements between its rows: not a power of two, or all rows would compete for the same lines of the cache
@@ -157,6 +157,12 @@ class TileModule:
         compare = b.icmp_signed if self.tile.integer else b.fcmp_ordered
         value = b.select(compare("<", value, lower_bound), lower_bound, value)
         return b.select(compare(">", value, upper_bound), upper_bound, value)
+
+    def times_rate(self, b: ir.IRBuilder, alpha: IR, rate: IR, has_rate: IR) -> IR:
+        """``alpha`` times the number at the address ``rate``, if there is one."""
+        one = allocate(b, self.tile.scalar, 1)
+        b.store(ir.Constant(self.tile.scalar, 1.0), one)
+        return b.fmul(alpha, b.load(b.select(b.icmp_signed("!=", has_rate, number(0)), rate, one), align=self.tile.size, typ=self.tile.scalar))
 
     def number(self, b: ir.IRBuilder, word: IR) -> IR:
         """The number of the element type in the lower bits of a word."""

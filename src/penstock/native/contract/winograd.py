@@ -152,6 +152,7 @@ class Winograd:
         added = target if epilogue.added is None else epilogue.added
         accumulates = epilogue.added is not None and added.buffer is target.buffer
         destination = kernel.DESTINATION if kind.to_image and not accumulates else None
-        arrays = {**arrays, "zeros": self.zeros, "added": added, "unsafe": self.unsafe}
+        rate = target if epilogue.rate is None else epilogue.rate
+        arrays = {**arrays, "zeros": self.zeros, "added": added, "rate": rate, "unsafe": self.unsafe}
         self.b.call(kernel.code(name, self.size), [arrays[each] for each in kind.operands], parts, f"{label}: {name}", kind.writes,
                     destination=destination)

@@ -38,7 +38,7 @@ IMAGES = {
     "filter": TransformKind(FILTER, ("source", "target", "energies"), writes=2),
     "output": TransformKind(OUTPUT, ("source", "zeros", "added", "x", "filter", "energies", "unsafe", "target"), to_image=True),
     "output gradient": TransformKind(transpose(OUTPUT), _FROM_IMAGE, from_image=True, writes=2),
-    "filter gradient": TransformKind(transpose(FILTER), ("source", "zeros", "added", "x", "dy", "list", "target")),
+    "filter gradient": TransformKind(transpose(FILTER), ("source", "zeros", "added", "rate", "x", "dy", "list", "target")),
 }
 
 WORDS = (
@@ -48,7 +48,7 @@ WORDS = (
     "image", "line", "pixel", "height", "width",  # of the side that has an image; of the gradient for the filter, dy
     "origin_y", "origin_x",  # how far the first square of the input begins before the image
     "out_plane", "out_item",  # of the target, if both sides have planes
-    "added_image", "added_line", "added_pixel", "has_added", "alpha", "lower_bound", "upper_bound",
+    "added_image", "added_line", "added_pixel", "has_added", "has_rate", "alpha", "lower_bound", "upper_bound",
     "rows", "columns",  # of the results, for a transform of the input
     "x_image", "x_line", "x_pixel", "x_height", "x_width", "depth",  # of the input, for transforms of results
     "part", "parts",  # of the transform of the filter
@@ -66,6 +66,9 @@ class Transform:
         b = self.b = module.b
         self.base, self.w = module.operands(self.kind.operands), module.numbers(WORDS)
         self.places = allocate(b, POINTER, SIDE * SIDE)
+        self.alpha = self.m.number(b, self.w["alpha"])
+        if "rate" in self.base:
+            self.alpha = self.m.times_rate(b, self.alpha, self.base["rate"], self.w["has_rate"])
         self._prepare(name)
         with loop(b, self.w["start"], self.w["stop"]) as square:
             self._square(square)
@@ -207,7 +210,8 @@ class Transform:
     def _epilogue(self, value: IR, place: IR, added: IR, at: IR, mask: IR | None) -> None:
         b = self.b
         added = b.select(b.icmp_signed("!=", self.w["has_added"], number(0)), advance(b, added, at), self.base["zeros"])
-        alpha, *bounds = (self.m.splat(b, self.m.number(b, self.w[name])) for name in ("alpha", "lower_bound", "upper_bound"))
+        bounds = (self.m.number(b, self.w[name]) for name in ("lower_bound", "upper_bound"))
+        alpha, *bounds = (self.m.splat(b, each) for each in (self.alpha, *bounds))
         value = self.m.fma(b, value, alpha, self.m.masked_load(b, added, mask))
         self.m.masked_store(b, self.m.between(b, value, *bounds), advance(b, place, at), mask)
 

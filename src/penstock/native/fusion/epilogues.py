@@ -17,13 +17,13 @@ from penstock.native.items import Item, Value
 BOUNDS = {"relu": (0.0, math.inf), "relu6": (0.0, 6.0)}  # of activations: what is below and above becomes these
 
 
-def absorb_epilogues(items: Sequence[Item]) -> list[Item]:
-    """The items, without those that became part of a product."""
+def absorb_epilogues(items: Sequence[Item], rates: bool) -> list[Item]:
+    """The items, without those that became part of a product. ``rates``: products can take a learning rate that is known in the step only."""
     position = {item: index for index, item in enumerate(items)}
     places: dict[int, Item | None] = dict(enumerate(items))
     order = _Order(items)
     for item in items:
-        chain = _chain(item) if "epilogue" in item.node.definition.native_options else []
+        chain = _chain(item, rates) if "epilogue" in item.node.definition.native_options else []
         while chain and order.is_circular(item, chain):
             chain = chain[:-1]
         if chain:
@@ -110,7 +110,7 @@ def _before(item: Item) -> Iterator[Item]:
     yield from item.after
 
 
-def _chain(item: Item) -> list[Item]:
+def _chain(item: Item, rates: bool) -> list[Item]:
     """The items behind a product that can be its epilogue."""
     chain: list[Item] = []
     done: set[str] = set()
@@ -120,7 +120,7 @@ def _chain(item: Item) -> list[Item]:
         role = user.node.definition.epilogue
         if (role == "add" and not done and _addable(item, user, value)) or (role in BOUNDS and done.isdisjoint(BOUNDS)):
             pass
-        elif role == "descent" and not done and _is_gradient_descent(item, user, value):
+        elif role == "descent" and not done and _is_gradient_descent(item, user, value, rates):
             return [user]
         else:
             break
@@ -151,10 +151,10 @@ def _data_format(item: Item) -> str:
     return str(item.node.attrs.get("data_format", "NHWC"))
 
 
-def _is_gradient_descent(item: Item, user: Item, value: Value) -> bool:
+def _is_gradient_descent(item: Item, user: Item, value: Value, rates: bool) -> bool:
     variable, rate, delta = user.inputs
-    return delta is value and rate.known is not None and value.dtype.is_floating and variable.shape == value.shape and variable.dtype is value.dtype \
-        and "into" in item.node.definition.native_options
+    fits = delta is value and value.dtype.is_floating and variable.shape == value.shape and variable.dtype is value.dtype
+    return fits and (rate.known is not None or (rates and value.dtype.size >= 4)) and "into" in item.node.definition.native_options
 
 
 def _take(item: Item, chain: list[Item]) -> None:
@@ -180,8 +180,8 @@ def epilogue_options(item: Item) -> dict[str, Any]:
         role = user.node.definition.epilogue
         if role == "descent":
             variable, rate, _ = user.inputs
-            assert rate.known is not None
-            return {"epilogue": Epilogue(added=variable.array, alpha=-float(rate.known)), "into": variable.array}
+            factor = {"alpha": -1.0, "rate": rate.array} if rate.known is None else {"alpha": -float(rate.known)}
+            return {"epilogue": Epilogue(variable.array, **factor), "into": variable.array}
         if role == "add":
             epilogue.added = next(each.array for each in user.inputs if each in item.inputs)
         else:

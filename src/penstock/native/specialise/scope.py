@@ -218,7 +218,7 @@ class Scope:
     def emit(self) -> list[Array]:
         """The calls of all items; the arrays of the outputs."""
         items = merge_sums(self.emitter, self.items)
-        groups = group_items(absorb_epilogues(items) if self.emitter.epilogues else items, self.emitter.most_operands)
+        groups = group_items(absorb_epilogues(items, self.emitter.takes_rates) if self.emitter.epilogues else items, self.emitter.most_operands)
         self._joined = joining.plan(self.emitter, groups)
         self._left = Counter(value for group in groups for item in group for value in item.inputs)
         for group in groups:
