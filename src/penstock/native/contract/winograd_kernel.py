@@ -210,8 +210,8 @@ class Transform:
     def _epilogue(self, value: IR, place: IR, added: IR, at: IR, mask: IR | None) -> None:
         b = self.b
         added = b.select(b.icmp_signed("!=", self.w["has_added"], number(0)), advance(b, added, at), self.base["zeros"])
-        bounds = (self.m.number(b, self.w[name]) for name in ("lower_bound", "upper_bound"))
-        alpha, *bounds = (self.m.splat(b, each) for each in (self.alpha, *bounds))
+        alpha = self.m.splat(b, self.alpha)
+        bounds = [self.m.splat(b, self.m.number(b, self.w[name])) for name in ("lower_bound", "upper_bound")]
         value = self.m.fma(b, value, alpha, self.m.masked_load(b, added, mask))
         self.m.masked_store(b, self.m.between(b, value, *bounds), advance(b, place, at), mask)
 
