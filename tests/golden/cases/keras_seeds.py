@@ -69,6 +69,12 @@ def _layers(tf):
     yield "selu", lambda: layers.Activation("selu"), (5, 2)
     yield "BatchNormalization", lambda: layers.BatchNormalization(), (5, 2)
     yield "Embedding", lambda: layers.Embedding(5, 3, mask_zero=True), (5,)
+    for name, options in (("ConvLSTM2D", {}), ("ConvLSTM2D", {"dropout": 0.2, "recurrent_dropout": 0.2, "return_sequences": True}),
+                          ("ConvLSTM2D", {"use_bias": False, "padding": "same"})):
+        yield "%s %s" % (name, sorted(options.items())), lambda options=options: layers.ConvLSTM2D(2, 3, **options), (4, 6, 6, 2)
+    for name in ("CuDNNLSTM", "CuDNNGRU"):
+        for options in ({}, {"return_sequences": True}, {"return_state": True, "go_backwards": True}):
+            yield "%s %s" % (name, sorted(options.items())), lambda name=name, options=options: getattr(layers, name)(3, **options), (5, 2)
 
 
 def _behind(tf, make, shape):

@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from penstock.graph.graph import default_graph
 from penstock.graph.shape import TensorShape
 from penstock.keras.backend.convolutions import bias_add, conv2d
+from penstock.keras.layers.cell_operations import Step
 from penstock.keras.layers.cells import LSTMCell
 from penstock.keras.layers.rnn import RNN
 from penstock.layers import activations, regularizers
@@ -53,6 +55,10 @@ class ConvLSTM2DCell(LSTMCell):
     def _input_conv(self, x: Any, kernel: Any, bias: Any = None) -> Any:
         outputs = conv2d(x, kernel, strides=self.strides, padding=self.padding, data_format=self.data_format, dilation_rate=self.dilation_rate)
         return outputs if bias is None else bias_add(outputs, bias, data_format=self.data_format)
+
+    def unseen_operations(self, step: Step) -> int:
+        """How many operations more than ours TensorFlow has in such a step."""
+        return 0  # there, too, each gate has its own; what is made once is counted by the layer
 
     def projects_sequences(self) -> bool:
         """False: steps are images, of which a whole sequence may be too many."""
@@ -108,6 +114,11 @@ class ConvLSTM2D(RNN):
         if self.stateful:
             self.reset_states()
         self.built = True
+
+    def call(self, inputs: Any, mask: Any = None, training: Any = None, initial_state: Any = None, constants: Any = None) -> Any:
+        """The outputs of the steps, or the last one; with ``return_state`` also the states."""
+        default_graph().imply(13)  # that TensorFlow has more
+        return super().call(inputs, mask, training, initial_state, constants)
 
     def _image_shape(self, input_shape: Any) -> TensorShape:
         """The shape of one output."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.graph.graph import default_graph
 from penstock.keras.layers.cells import GRUCell, LSTMCell
 from penstock.keras.layers.recurrent import CellRNN
 from penstock.layers import initializers, regularizers
@@ -19,7 +20,8 @@ from penstock.variables.initializers import Ones
 class _GRUCell(GRUCell):
     def _add_bias(self) -> Any:
         self._flat_bias = add_weight(self, "bias", (6 * self.units,))
-        return reshape(self._flat_bias, (2, 3 * self.units))
+        with default_graph().counting_as(1):
+            return reshape(self._flat_bias, (2, 3 * self.units))
 
 
 class _LSTMCell(LSTMCell):
@@ -31,12 +33,16 @@ class _LSTMCell(LSTMCell):
 
         self._flat_bias = self.add_weight("bias", shape=(8 * self.units,), regularizer=self.bias_regularizer, constraint=self.bias_constraint,
                                           initializer=with_open_gate if self.unit_forget_bias else self.bias_initializer)
-        first, second = split(self._flat_bias, 2)
-        return first + second
+        with default_graph().counting_as(1):
+            first, second = split(self._flat_bias, 2)
+            return first + second
 
 
 class _CuDNN(CellRNN):
-    """What both share: options of weights alone."""
+    """What both share: options of weights alone. ``nodes``: how many TensorFlow has for a call, how many more if states are returned, and how many
+    less if they are variables."""
+
+    nodes: tuple[int, int, int]
 
     def _init_cell(self, cell: Any, activity_regularizer: Any, kwargs: dict[str, Any]) -> None:
         kwargs.pop("unroll", None)
@@ -46,7 +52,10 @@ class _CuDNN(CellRNN):
         """The outputs of the steps, or the last one; with ``return_state`` also the states."""
         if mask is not None:
             raise ValueError("Masking is not supported for CuDNN RNNs.")
-        return super().call(inputs, training=training, initial_state=initial_state)
+        nodes, for_states, less_if_stateful = self.nodes
+        nodes += 2 * (not self.return_sequences) + 2 * self.go_backwards + for_states * self.return_state - less_if_stateful * self.stateful
+        with default_graph().counting_as(nodes):
+            return super().call(inputs, training=training, initial_state=initial_state)
 
     def get_config(self) -> dict[str, Any]:
         """What it takes to make the layer again."""
@@ -58,6 +67,8 @@ class _CuDNN(CellRNN):
 
 class CuDNNGRU(_CuDNN):
     """``tf.keras.layers.CuDNNGRU``."""
+
+    nodes = 95, 4, 6
 
     def __init__(self, units: int, kernel_initializer: Any = "glorot_uniform", recurrent_initializer: Any = "orthogonal",
                  bias_initializer: Any = "zeros", kernel_regularizer: Any = None, recurrent_regularizer: Any = None, bias_regularizer: Any = None,
@@ -73,6 +84,8 @@ class CuDNNGRU(_CuDNN):
 
 class CuDNNLSTM(_CuDNN):
     """``tf.keras.layers.CuDNNLSTM``."""
+
+    nodes = 128, 8, 7
 
     def __init__(self, units: int, kernel_initializer: Any = "glorot_uniform", recurrent_initializer: Any = "orthogonal",
                  bias_initializer: Any = "zeros", unit_forget_bias: bool = True, kernel_regularizer: Any = None, recurrent_regularizer: Any = None,
