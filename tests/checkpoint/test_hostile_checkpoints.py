@@ -10,12 +10,13 @@ from penstock.checkpoint.bundle_writer import BundleWriter
 from penstock.checkpoint.protos import BundleEntryProto, SavedTensorSlices
 from penstock.checkpoint.publish import index_path
 from penstock.checkpoint.slices import TensorSlice, slice_key, whole_slice
-from penstock.checkpoint.sstable import build_table, read_table, varint
+from penstock.checkpoint.sstable import build_table, read_table
 from penstock.checkpoint.version1 import write_version1
 from penstock.checkpoint.versions import open_checkpoint
 from penstock.errors import DataLossError
 from penstock.graph import dtypes
 from penstock.platform.records import masked_crc32c
+from penstock.platform.varints import varint
 from support.memory import peak_of
 
 

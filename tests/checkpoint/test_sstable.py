@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.checkpoint.snappy import decompress
-from penstock.checkpoint.sstable import build_table, read_table, read_varint, varint
+from penstock.checkpoint.sstable import build_table, read_table
 from penstock.errors import DataLossError
+from penstock.platform.varints import read_varint, varint
 
 pairs = st.dictionaries(st.binary(max_size=20), st.binary(max_size=50), max_size=60)
 

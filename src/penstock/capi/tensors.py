@@ -12,6 +12,7 @@ from penstock.capi.structs import TensorBlock, TensorStruct
 from penstock.errors import InvalidArgumentError, UnimplementedError
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType, as_dtype
+from penstock.platform.varints import varint
 
 _COPIED = 64 << 10  # bytes: smaller results are copied, so that the thread that deletes one need not wait for Python's lock
 
@@ -117,17 +118,9 @@ def _string_tensor(array: np.ndarray[Any, Any]) -> int:
     parts, offsets, at = [], [], 0
     for item in array.reshape(-1):
         text = item.encode() if isinstance(item, str) else bytes(item)
-        encoded = _varint(len(text)) + text
+        encoded = varint(len(text)) + text
         parts.append(encoded)
         offsets.append(at)
         at += len(encoded)
     content = np.array(offsets, np.uint64).tobytes() + b"".join(parts)
     return _allocate(dtypes.string, (ctypes.c_int64 * array.ndim)(*array.shape), array.ndim, content, len(content))
-
-
-def _varint(number: int) -> bytes:
-    result = bytearray()
-    while number > 127:
-        result.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*result, number])

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from penstock.checkpoint.snappy import decompress
 from penstock.errors import DataLossError
 from penstock.platform.records import masked_crc32c
+from penstock.platform.varints import read_varint, varint
 
 _MAGIC = 0xDB4775248B80FB57
 _FOOTER = 48
@@ -22,34 +23,6 @@ _BLOCK_SIZE = 256 << 10  # bytes of pairs, after which a new block begins
 _RESTART_INTERVAL = 16
 _PLAIN, _SNAPPY = 0, 1
 _SMALL, _FACTOR = 64 << 20, 1000  # bytes that the pairs of any file may take; those of a larger one, times its size
-
-
-def varint(value: int) -> bytes:
-    """An unsigned integer, seven bits per byte, the lowest first.
-
-    >>> varint(300)
-    b'\\xac\\x02'
-    """
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def read_varint(data: bytes, position: int) -> tuple[int, int]:
-    """(value, position behind it); IndexError at the end of the data, ValueError if there is no end to it."""
-    value = shift = 0
-    while True:
-        byte = data[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, position
-        shift += 7
-        if shift > 63:
-            raise ValueError("a number of more than 64 bits")
 
 
 class _Block:

@@ -7,6 +7,7 @@ import functools
 import numpy as np
 
 from penstock.graph import dtypes
+from penstock.platform.varints import varint
 
 # The tags of the fields: of a message in a message, or bytes; and of an integer.
 _TENSOR, _NAME, _VALUE, _SHAPE, _DIMENSION, _CONTENT = b"\x0a", b"\x0a", b"\x12", b"\x12", b"\x12", b"\x22"
@@ -25,20 +26,11 @@ def tensor_pieces(name: str, array: np.ndarray) -> Tensors:
 def _head(name: str, dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
     """Everything before the elements."""
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    dimensions = b"".join(_field(_DIMENSION, _SIZE + _varint(extent)) for extent in shape)
-    tensor = _TYPE + _varint(dtypes.as_dtype(dtype).as_datatype_enum) + _field(_SHAPE, dimensions) + _CONTENT + _varint(size)
-    named = _field(_NAME, name.encode()) + _VALUE + _varint(len(tensor) + size) + tensor
-    return _TENSOR + _varint(len(named) + size) + named
+    dimensions = b"".join(_field(_DIMENSION, _SIZE + varint(extent)) for extent in shape)
+    tensor = _TYPE + varint(dtypes.as_dtype(dtype).as_datatype_enum) + _field(_SHAPE, dimensions) + _CONTENT + varint(size)
+    named = _field(_NAME, name.encode()) + _VALUE + varint(len(tensor) + size) + tensor
+    return _TENSOR + varint(len(named) + size) + named
 
 
 def _field(tag: bytes, content: bytes) -> bytes:
-    return tag + _varint(len(content)) + content
-
-
-def _varint(value: int) -> bytes:
-    pieces = bytearray()
-    while value > 127:
-        pieces.append(value & 127 | 128)
-        value >>= 7
-    pieces.append(value)
-    return bytes(pieces)
+    return tag + varint(len(content)) + content
