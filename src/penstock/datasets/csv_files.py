@@ -48,7 +48,8 @@ def load_csv_without_header(filename: str, target_dtype: Any, features_dtype: An
 
 def shrink_csv(filename: str, ratio: int) -> None:
     """Writes every ``ratio``-th line of a file to one with ``_small`` in its name."""
-    with gfile.GFile(filename) as source, gfile.GFile(filename.replace(".", "_small."), "w") as target:
+    stem, extension = os.path.splitext(filename)
+    with gfile.GFile(filename) as source, gfile.GFile(f"{stem}_small{extension}", "w") as target:
         writer = csv.writer(target)
         for number, row in enumerate(csv.reader(source)):
             if number % ratio == 0:

@@ -8,6 +8,7 @@ import numpy as np
 
 from penstock.datasets.csv_files import Dataset, load_boston, load_iris
 from penstock.datasets.mnist import load_mnist
+from penstock.datasets.text_datasets import load_dbpedia
 
 _RADII: dict[str, Callable[..., np.ndarray]] = {
     "archimedes": lambda theta, exp_scale: theta, "bernoulli": lambda theta, exp_scale: np.exp(exp_scale * theta),
@@ -54,7 +55,7 @@ def _shuffle(points: list[np.ndarray], n_samples: int, n_classes: int, noise: fl
     return Dataset(data[order], labels[order])
 
 
-DATASETS: dict[str, Callable[..., Any]] = {"iris": load_iris, "boston": load_boston, "mnist": load_mnist}
+DATASETS: dict[str, Callable[..., Any]] = {"iris": load_iris, "boston": load_boston, "mnist": load_mnist, "dbpedia": load_dbpedia}
 SYNTHETIC: dict[str, Callable[..., Dataset]] = {"circles": circles, "spirals": spirals}
 
 
@@ -62,7 +63,7 @@ def load_dataset(name: str, size: str = "small", test_with_fake_data: bool = Fal
     """``tf.contrib.learn.datasets.load_dataset``: a data set by name."""
     if name not in DATASETS:
         raise ValueError(f"Name of dataset is not found: {name}. There are {sorted(DATASETS)}.")
-    return DATASETS[name]()
+    return load_dbpedia(size, test_with_fake_data) if name == "dbpedia" else DATASETS[name]()
 
 
 def make_dataset(name: str, n_samples: int = 100, noise: float | None = None, seed: int = 42, *args: Any, **kwargs: Any) -> Dataset:

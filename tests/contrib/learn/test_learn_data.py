@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tarfile
 import types
 
 import numpy as np
@@ -72,6 +73,25 @@ def test_downloads(tmp_path):
         assert file.read() == "text"
     with pytest.raises(OSError, match=f"Put the file to {tmp_path}"):
         fetch("none.txt", str(tmp_path), (tmp_path / "missing").as_uri())
+
+
+def test_articles(tmp_path, monkeypatch):
+    """Files that are there are read; an archive is unpacked first."""
+    datasets, folder = learn.datasets, tmp_path / "dbpedia_data"
+    (tmp_path / "dbpedia_csv").mkdir()
+    for name in ("train", "test"):
+        rows = "".join(f'{row % 14 + 1},"Title {row}","Text of {name}, {row}"\n' for row in range(1001))
+        (tmp_path / "dbpedia_csv" / f"{name}.csv").write_text(rows)
+    with tarfile.open(tmp_path / "dbpedia_csv.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "dbpedia_csv", "dbpedia_csv")
+    monkeypatch.setenv("TF_EXP_BASE_DIR", str(tmp_path))
+    monkeypatch.setattr("penstock.datasets.text_datasets.DBPEDIA_URL", (tmp_path / "dbpedia_csv.tar.gz").as_uri())
+    small = datasets.load_dataset("dbpedia")
+    assert small.train.target.tolist() == [1, 7] and small.test.data.tolist()[1] == ["Title 1000", "Text of test, 1000"] and small.validation is None
+    assert (folder / "dbpedia_csv" / "train_small.csv").exists()
+    assert datasets.text_datasets.load_dbpedia(size="large").train.data.shape == (1001, 2)
+    with pytest.raises(ValueError, match="made-up rows"):
+        datasets.load_dataset("dbpedia", test_with_fake_data=True)
 
 
 def test_retries():

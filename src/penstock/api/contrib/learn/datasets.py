@@ -9,6 +9,6 @@ TABLE: dict[str, str] = {
     "penstock.datasets.csv_files:": "base",
     "penstock.datasets.mnist:": "mnist",
     "penstock.datasets.synthetic:": "synthetic",
+    "penstock.datasets.text_datasets:": "text_datasets",
 }
-MISSING = "text_datasets"
-publish(__name__, TABLE, missing=MISSING)
+publish(__name__, TABLE)
