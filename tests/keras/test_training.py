@@ -234,3 +234,15 @@ def test_large_batches_come_ahead_in_the_same_order(monkeypatch):
         weights.append(model.get_weights())
     np.testing.assert_array_equal(weights[0][0], weights[1][0])
     assert not [thread for thread in threading.enumerate() if thread.name == "keras-prefetch"]
+
+
+@pytest.mark.parametrize(("name", "options", "nodes"), [
+    ("CuDNNLSTM", {}, 171), ("CuDNNLSTM", {"return_sequences": True}, 169), ("CuDNNLSTM", {"return_state": True, "go_backwards": True}, 181),
+    ("CuDNNGRU", {}, 134), ("CuDNNGRU", {"return_sequences": True}, 132), ("CuDNNGRU", {"return_state": True}, 138)])
+def test_seeds_behind_cudnn_layers_count_tensorflows_nodes(name, options, nodes):
+    """The numbers are TensorFlow 1.15's, whose own layers run on GPUs only."""
+    with tf.Graph().as_default() as graph:
+        inputs = tf.keras.Input((5, 2))
+        before = graph.next_op_seed()
+        getattr(tf.keras.layers, name)(3, **options)(inputs)
+        assert graph.next_op_seed() - before == nodes

@@ -72,9 +72,6 @@ def _layers(tf):
     for name, options in (("ConvLSTM2D", {}), ("ConvLSTM2D", {"dropout": 0.2, "recurrent_dropout": 0.2, "return_sequences": True}),
                           ("ConvLSTM2D", {"use_bias": False, "padding": "same"})):
         yield "%s %s" % (name, sorted(options.items())), lambda options=options: layers.ConvLSTM2D(2, 3, **options), (4, 6, 6, 2)
-    for name in ("CuDNNLSTM", "CuDNNGRU"):
-        for options in ({}, {"return_sequences": True}, {"return_state": True, "go_backwards": True}):
-            yield "%s %s" % (name, sorted(options.items())), lambda name=name, options=options: getattr(layers, name)(3, **options), (5, 2)
 
 
 def _behind(tf, make, shape):
