@@ -28,7 +28,7 @@ LIBRARIES: dict[str, tuple[str, str, str, bool]] = {
     "bert": ("bert-tensorflow==1.0.1", "six", "bert_encoder.py", False),
     "cleverhans": ("cleverhans==3.0.1", "six matplotlib joblib", "cleverhans_attack.py", False),
     "deepctr": ("deepctr==0.7.5", "requests", "deepctr_model.py", False),
-    "gpflow": ("gpflow==1.5.1", "multipledispatch pandas tabulate pytest six", "gpflow_regression.py", False),
+    "gpflow": ("gpflow==1.5.1", "decorator multipledispatch pandas tabulate pytest six", "gpflow_regression.py", False),
     "stable_baselines": ("stable-baselines==2.10.2 gym==0.12.5", "cloudpickle joblib matplotlib pandas opencv-python-headless requests six",
                          "stable_baselines_ppo.py", False),
     "tensorrec": ("tensorrec==0.26.2", "six", "tensorrec_recommender.py", False),

@@ -37,7 +37,7 @@ def _begin(op: Operation, node_def: NodeDef, g: Graph, inputs: Any = None, outpu
             op._set_attr(name, value)
 
 
-Operation._begin = _begin  # type: ignore[assignment]
+Operation._begin = _begin
 
 
 def set_shapes_for_outputs(op: Operation) -> None:

@@ -51,7 +51,7 @@ def clone_sequential(model: Any, input_tensors: Any = None, make: Callable[[Any]
 
 def clone_functional(model: Any, input_tensors: Any = None, make: Callable[[Any], Any] = _clone) -> Any:
     """A copy of a graph of layers."""
-    if not isinstance(model, Model) or isinstance(model, Sequential):
+    if not isinstance(model, Model) or isinstance(model, Sequential) or model._topology is None:
         raise ValueError(f"Expected `model` argument to be a functional `Model` instance, got: {model}")
     if input_tensors is None:
         inputs = [Input(batch_shape=layer._batch_input_shape, dtype=layer.dtype, sparse=layer.sparse, name=layer.name)
