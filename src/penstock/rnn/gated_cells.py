@@ -185,7 +185,8 @@ class IntersectionRNNCell(RNNCell):
                     inputs = self._projection(inputs)
             joined = concat([inputs, state], 1)
             self._linear = self._linear or Linear(joined, 4 * units, True)
-            time_gate, h, depth_gate, y = split(self._linear(joined), 4, axis=1)
+            numbers = self._linear(joined)
+            time_gate, h, depth_gate, y = (numbers[:, begin:begin + units] for begin in range(0, 4 * units, units))
             time_gate, depth_gate = sigmoid(time_gate + self._forget_bias), sigmoid(depth_gate + self._forget_bias)
             new_state = time_gate * state + (1.0 - time_gate) * tanh(h)
             return depth_gate * inputs + (1.0 - depth_gate) * self._y_activation(y), new_state

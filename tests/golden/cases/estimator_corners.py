@@ -194,6 +194,12 @@ def _columns(tf, np):
         model = tf.keras.Sequential([tf.keras.layers.DenseFeatures([column.embedding_column(words, 2)]), tf.keras.layers.Dense(1)])
         return tf.constant([type(each).__name__ for each in tf.keras.Sequential.from_config(model.get_config()).layers], name="layers")
 
+    def sequences():
+        features = {"a": tf.SparseTensor([[0, 0], [1, 0]], [1, 2], [2, 1]), "b": tf.SparseTensor([[0, 0], [1, 0], [2, 0]], [1, 2, 0], [3, 1])}
+        ids = tf.contrib.feature_column.sequence_categorical_column_with_identity
+        return tf.contrib.feature_column.sequence_input_layer(features, [column.embedding_column(ids(key, 3), 2) for key in "ab"])
+
+    yield "sequences of two batches", sequences
     yield "config", lambda: tf.constant(json.dumps(layer().get_config(), sort_keys=True), name="config")
     yield "config and back", again
     yield "config without a field", without_a_field

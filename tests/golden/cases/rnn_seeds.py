@@ -19,6 +19,7 @@ def _cells(tf):
     yield "layer norm", lambda: contrib.LayerNormBasicLSTMCell(3)
     yield "attention", lambda: contrib.AttentionCellWrapper(cells.BasicLSTMCell(3), 2, state_is_tuple=True)
     yield "projections", lambda: contrib.InputProjectionWrapper(contrib.OutputProjectionWrapper(cells.GRUCell(3), 2), 4)
+    yield "intersection", lambda: contrib.IntersectionRNNCell(5)
     yield "blocks", lambda: cells.MultiRNNCell([contrib.LSTMBlockCell(3), contrib.LSTMBlockCell(3, use_peephole=True, cell_clip=0.5),
                                                 contrib.GRUBlockCellV2(4), cells.GRUCell(3)])
 

@@ -114,7 +114,7 @@ def check_sequence_columns(columns: Iterable[Any]) -> None:
 
 def joined_sequences(outputs: list[Any], lengths: list[Any], columns: list[Any]) -> tuple[Any, Any]:
     """The numbers of columns side by side, and the lengths of the sequences, which must be the same in all of them."""
-    _check_batch_sizes(outputs, columns)
+    _check_batch_sizes(lengths, columns)
     checks = [assert_equal(lengths[0], length, message=f"the sequences of the columns {columns[0].name!r} and {column.name!r} differ in length")
               for length, column in zip(lengths[1:], columns[1:])]
     joined = concat(outputs, -1)

@@ -47,7 +47,14 @@ class _OfCategorical(DenseColumn):
         self._check_sequence(True)
         dense = self._numbers(cache, weight_collections, trainable)
         default_graph().imply(self.nodes_of_lengths)
-        return Sequence(dense, sequence_lengths(self.categorical_column.get_sparse_tensors(cache).id_tensor))
+        return Sequence(dense, self.lengths(cache))
+
+    def lengths(self, cache: FeatureCache) -> Any:
+        """How long each sequence of a batch is."""
+        column = self.categorical_column
+        result = sequence_lengths(column.get_sparse_tensors(cache).id_tensor)
+        result.set_shape(column.categorical_column.get_sparse_tensors(cache).id_tensor.shape[:1])  # known before ids were reshaped, if at all
+        return result
 
     def get_dense_tensor(self, cache: FeatureCache, weight_collections: Any = None, trainable: bool = True) -> Any:
         """Its numbers for a batch: [batch, ...]."""

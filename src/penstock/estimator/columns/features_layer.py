@@ -7,7 +7,6 @@ from penstock.estimator.columns.base import DenseColumn, FeatureCache
 from penstock.estimator.columns.building import check_sequence_columns, flat_numbers, joined_sequences, sorted_columns
 from penstock.estimator.columns.configs import deserialize_feature_columns, serialize_feature_columns
 from penstock.estimator.columns.dense import EmbeddingBase
-from penstock.estimator.columns.sequence import sequence_lengths
 from penstock.graph.scopes import name_scope
 from penstock.layers.base import Layer
 from penstock.ops.array.pack import concat
@@ -92,7 +91,7 @@ class SequenceFeatures(_Features):
         for column in self._feature_columns:
             with name_scope(column.name):
                 if isinstance(column, EmbeddingBase):
-                    dense, length = self._numbers(column, cache), sequence_lengths(column.categorical_column.get_sparse_tensors(cache).id_tensor)
+                    dense, length = self._numbers(column, cache), column.lengths(cache)
                 else:
                     dense, length = column.get_sequence_dense_tensor(cache)
                 outputs.append(reshape(dense, [shape(dense)[0], shape(dense)[1], column.variable_shape.num_elements()]))
