@@ -13,10 +13,10 @@ import google_crc32c
 import numpy as np
 
 from penstock.checkpoint.data_file import DataFile
-from penstock.checkpoint.sstable import read_varint, varint
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
 from penstock.platform.records import mask
+from penstock.platform.varints import read_varint, varint
 
 PIECE = 1 << 20  # bytes between two looks at the crc: they are still in the cache when they are checked
 _WRITTEN = 8 << 20  # bytes that are written at once, while the crc of the next ones is computed
