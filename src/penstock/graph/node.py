@@ -316,10 +316,6 @@ class Tensor:
     def __iter__(self) -> Iterator[Any]:
         raise not_allowed("iterating over `tf.Tensor`")
 
-    def __len__(self) -> int:
-        raise TypeError(f"len is not well defined for symbolic Tensors. ({self.name}) Please call `x.shape` rather than `len(x)` for "
-                        "shape information.")
-
     def __bool__(self) -> bool:
         raise not_allowed("using a `tf.Tensor` as a Python `bool`")
 
