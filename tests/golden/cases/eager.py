@@ -354,7 +354,7 @@ def cases(tf, np):
 
         return words_of(lambda: tf.function(lambda x: helper(x[0]), autograph=False)(tf.ones([2])),
                         lambda: tf.function(lambda x: list(x), autograph=False)(tf.ones([2])),
-                        lambda: in_graph(lambda x: bool(x[0] > 0)), lambda: in_graph(list), lambda: in_graph(len))
+                        lambda: in_graph(lambda x: bool(x[0] > 0)), lambda: in_graph(list))
     yield "control_flow_words", told(control_flow_words)
 
     def without_graphs():
