@@ -1,6 +1,8 @@
 """Steps: errors, deadlines, cancellation."""
 from __future__ import annotations
 
+import _thread
+import signal
 import threading
 import time
 
@@ -9,7 +11,9 @@ import pytest
 
 import penstock as tf
 from penstock.errors import CancelledError, KernelError
+from penstock.execute import region
 from penstock.graph.opdef import REGISTRY, op
+from penstock.native.config import config
 from penstock.ops.common import fixed
 
 WAITING = threading.Event()  # a kernel waits
@@ -59,6 +63,64 @@ def test_deadline():
         with pytest.raises(tf.errors.DeadlineExceededError):
             session.run(wait(), options=tf.RunOptions(timeout_in_ms=50))
         assert time.monotonic() - start < 5
+
+
+@pytest.fixture(params=["off", "eager"])
+def endless(request, monkeypatch):
+    """The last value of a loop that goes on as long as what is fed to it says, by NumPy or natively; a session that has run it."""
+    monkeypatch.setattr(config, "mode", request.param)
+    turns = tf.placeholder(tf.int64, [])
+    last, total = tf.while_loop(lambda i, total: i < turns, lambda i, total: (i + 1, total + i % 7), [tf.constant(0, tf.int64)] * 2)
+
+    def run(session, times, **arguments):
+        return session.run([last, total], {turns: times}, **arguments)
+    with tf.Session() as session:
+        for _ in range(3):
+            assert run(session, 10) == [10, 24]
+        yield session, run
+
+
+def test_an_endless_loop_ends_at_its_deadline(endless):
+    session, run = endless
+    for _ in range(2):
+        start = time.monotonic()
+        with pytest.raises(tf.errors.DeadlineExceededError, match="did not end within 200 ms"):
+            run(session, 2 ** 62, options=tf.RunOptions(timeout_in_ms=200))
+        assert time.monotonic() - start < 10
+    assert run(session, 10) == [10, 24]
+
+
+def test_an_endless_loop_ends_with_its_session(endless):
+    session, run = endless
+    threading.Timer(0.2, session.close).start()
+    with pytest.raises(tf.errors.CancelledError, match="Session has been closed"):
+        run(session, 2 ** 62)
+
+
+@pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals go to the main thread")
+def test_an_endless_loop_ends_at_ctrl_c(endless):
+    session, run = endless
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have its jobs ignore it
+    try:
+        threading.Timer(0.2, _thread.interrupt_main).start()
+        with pytest.raises(KeyboardInterrupt):
+            run(session, 2 ** 62)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert run(session, 10) == [10, 24]
+
+
+def test_a_long_native_loop_comes_back_now_and_then_and_goes_on_where_it_was(monkeypatch):
+    monkeypatch.setattr(config, "mode", "eager")
+    pauses = []
+    monkeypatch.setattr(region, "check_step", lambda: pauses.append(1))
+    zero = tf.constant(0, tf.int64)
+    inner = lambda total: tf.while_loop(lambda i, _: i < 7_000_000, lambda i, total: (i + 1, total + i % 7), [zero, total])[1]
+    outer = tf.while_loop(lambda n, _: n < 3, lambda n, total: (n + 1, inner(total)), [0, zero])
+    with tf.Session() as session:
+        for _ in range(2):
+            assert list(session.run(outer)) == [3, 3 * 21_000_000]
+    assert pauses
 
 
 def test_deadline_of_the_session():

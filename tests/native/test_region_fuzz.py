@@ -76,8 +76,8 @@ def watched_arena(monkeypatch):
     """Every run looks at the guards of its arena."""
     run = Instance.run
 
-    def watched(self: Any, arrays: Any) -> int:
-        failed = run(self, arrays)
+    def watched(self: Any, arrays: Any, between: Any) -> int:
+        failed = run(self, arrays, between)
         assert not (arena.GUARD and self.overrun()), "a kernel wrote beyond the end of a buffer"
         return failed
 

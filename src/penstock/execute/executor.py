@@ -16,8 +16,8 @@ from penstock import errors
 from penstock.errors import OpError
 from penstock.execute.blocks import unshared_arrays
 from penstock.execute.device_plan import DevicePlan
-from penstock.execute.failures import describe, out_of_time, waiting_at
-from penstock.execute.step import GRACE, Step, working_for
+from penstock.execute.failures import describe, waiting_at
+from penstock.execute.step import GRACE, Step, out_of_time, working_for
 from penstock.execute.threads import POOL
 from penstock.execute.trace import Recorder
 

@@ -55,12 +55,6 @@ def waiting_at(node: Node, inputs: list[Any]) -> str:
     return f"'{node.name}'" + "".join(f" at {item.kind} '{item.name}'" for item in inputs if hasattr(item, "kind"))
 
 
-def out_of_time(timeout_ms: int, waiting: list[str]) -> OpError:
-    """The error of a step that has not ended by its deadline, and of what it waited for."""
-    return errors.DeadlineExceededError(None, None, f"Timed out waiting for notification: the step did not end within {timeout_ms} ms"
-                                        + (f"; it waited for {', '.join(waiting[:5])}" if waiting else ""))
-
-
 def _wrong_kind(error: Exception, inputs: list[Any]) -> str | None:
     """The kind of an input that the kernel took for something else (a variable for a queue), if that is what the error says."""
     kinds = [type(value).__name__ for value in inputs if hasattr(value, "__dict__") or isinstance(value, Ref)]

@@ -21,11 +21,11 @@ import numpy as np
 from penstock.errors import CancelledError, InvalidArgumentError, KernelError, OpError
 from penstock.execute.device_plan import DevicePlan
 from penstock.execute.environment import Environment
-from penstock.execute.failures import describe, out_of_time, waiting_at
+from penstock.execute.failures import describe, waiting_at
 from penstock.execute.kernels import kernel_of, references_of
 from penstock.execute.plan import PackedPlan, Wrap, in_step_of_its_own, read_reference
 from penstock.execute.probe import Frames, Probed
-from penstock.execute.step import GRACE, Step, working_for
+from penstock.execute.step import GRACE, Step, out_of_time, working_for
 from penstock.execute.threads import POOL
 from penstock.execute.trace import Recorder
 from penstock.ops.transfer import Recv, Send, rendezvous_key

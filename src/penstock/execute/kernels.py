@@ -51,6 +51,8 @@ class KernelContext:
 
     def call(self, function: FuncGraph, arguments: list[Any]) -> list[Any]:
         """Runs a function, as a part of this step, on this node's device; returns its outputs. Both are in the memory of that device."""
+        if self.step is not None:  # a loop ends with its step
+            self.step.check()
         environment = self._environment
         call = environment.call_later if self.node.definition.calls_later else environment.call_function
         return call(function, self._function_device, arguments, self.step)

@@ -22,7 +22,7 @@ from penstock.execute.environment import Environment
 from penstock.execute.kernels import kernel_of
 from penstock.execute.report import KernelReport, PlanReport, watch
 from penstock.execute.results import LARGE, RESULTS
-from penstock.execute.step import kernels_in_functions, works_alone
+from penstock.execute.step import check_step, kernels_in_functions, works_alone
 from penstock.graph import dtypes
 from penstock.native.calls import Unsupported
 from penstock.native.config import config
@@ -281,7 +281,7 @@ class _Ready:
         except AttributeError:  # no array
             return None
         outputs = [empty(shape, dtype) for shape, dtype in self._fresh]
-        failure = self._table.run([*inputs, *outputs])
+        failure = self._table.run([*inputs, *outputs], check_step)
         if failure is not None:
             self._fail(failure, inputs, environment)
         return outputs
@@ -311,7 +311,7 @@ class _Ready:
     def _call(self, values: list[Any], inputs: Sequence[Any], environment: Environment) -> list[Any]:
         outputs = [empty(shape, dtype) for shape, dtype in self._fresh] if not self._large else [RESULTS.empty(*each) for each in self._fresh]
         values += outputs
-        failure = self._run_timed(values) if watch.on else self._table.run(values)
+        failure = self._run_timed(values) if watch.on else self._table.run(values, check_step)
         if failure is not None:
             self._fail(failure, inputs, environment)
         if self._plain:
@@ -327,7 +327,7 @@ class _Ready:
         return outputs[what] if kind == "output" else what if kind == "known" else inputs[what]
 
     def _run_timed(self, values: list[Any]) -> Failure | None:
-        failure, seconds = self._table.run_timed(values)
+        failure, seconds = self._table.run_timed(values, check_step)
         if seconds:
             self.runs += 1
             self.seconds = [before + now for before, now in zip(self.seconds, seconds)]

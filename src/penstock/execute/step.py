@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.errors import OpError
+from penstock.errors import DeadlineExceededError, OpError
 from penstock.execute.rendezvous import Rendezvous
 from penstock.native.machine.team import native_alone
 
@@ -83,6 +83,13 @@ class Step:
         """Seconds until the deadline; None if there is none."""
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
 
+    def check(self) -> None:
+        """Raises the error that has ended the step, or that its time is over: for work that is not waited for, and takes as long as it takes."""
+        if self.cancelled is not None:
+            raise self.cancelled
+        if self.remaining() == 0.0:
+            raise out_of_time(self.timeout_ms, [])
+
     def cancel(self, error: OpError) -> None:
         """Ends the step with this error, unless it is ended already."""
         with self._lock:
@@ -126,6 +133,12 @@ if hasattr(os, "register_at_fork"):  # a child must not find it taken by a threa
     os.register_at_fork(after_in_child=_new_lock)
 
 
+def out_of_time(timeout_ms: int, waiting: list[str]) -> OpError:
+    """The error of a step that has not ended by its deadline, and of what it waited for."""
+    return DeadlineExceededError(None, None, f"Timed out waiting for notification: the step did not end within {timeout_ms} ms"
+                                        + (f"; it waited for {', '.join(waiting[:5])}" if waiting else ""))
+
+
 class working_for:
     """Marks this thread as working for a step, in which 1 / 0 is infinity and no reason for a warning."""
 
@@ -159,6 +172,12 @@ def _ignoring() -> tuple[contextvars.ContextVar[Any], Any]:
 
 
 _errors, _ignored = _ignoring()
+
+
+def check_step() -> None:
+    """Raises what has ended the step that this thread works for, if something has."""
+    if running.step is not None:
+        running.step.check()
 
 
 def works_alone() -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.execute.step import check_step
 from penstock.native.calls import Array, Buffer
 from penstock.native.table.arena import plan_arena
 from penstock.opencl.emitter import DeviceEmitter, HostCall, Launch
@@ -146,6 +147,8 @@ class Instance:
             elif not self._holds(call.operands[0]):
                 if self._table.checks and self.failed():
                     return
+                if call.target <= at:  # an iteration has ended
+                    check_step()
                 at = call.target
                 continue
             if seconds is not None:

@@ -25,8 +25,8 @@ def guards(monkeypatch):
     monkeypatch.setattr(arena, "GUARD", 64)
     run = Instance.run
 
-    def checked(self, arrays):
-        failed = run(self, arrays)
+    def checked(self, arrays, between):
+        failed = run(self, arrays, between)
         assert not self.overrun()
         return failed
     monkeypatch.setattr(Instance, "run", checked)

@@ -16,6 +16,9 @@ caller would have been faster alone, that is an accident; but if the next window
 window, and the threads of the team sleep: the longer, the more windows in a row were like that. So the process takes no more CPUs than it gets, and
 a step is hardly slower than with one thread; a machine that is a little unsteady, as virtual ones are, keeps its threads. Which thread runs a part
 does not change a bit of the result.
+
+A loop may turn for as long as its condition holds, so a run comes back at the end of an iteration when a slice of time is over, and goes on from
+there when it is called again (``start``): between two slices Python sees to signals, and to whether the step is still wanted.
 """
 from __future__ import annotations
 
@@ -23,8 +26,8 @@ from penstock.native.machine import target
 from penstock.native.machine.abi import ARRAY_DATA
 
 # What a run is told: which cells to fill with which arrays, which calls to make, and where to look whether one of them has failed.
-HEADER = ("bindings", "binding_table", "ids", "cells", "calls", "call_table", "status", "board", "times")
-_COUNTS = ("bindings", "calls")  # the other words of the header are addresses
+HEADER = ("bindings", "binding_table", "ids", "cells", "calls", "call_table", "status", "board", "times", "start")
+_COUNTS = ("bindings", "calls", "start")  # the other words of the header are addresses; start: the first call to be made
 BINDING = ("cell", "id", "offset")  # an array that the caller brings along, by its place in ``ids``, and the cell for an address in it
 # Of a jump: null, the cell of its condition, the index of the call to go to if that is false, how often in a row it was true.
 CALL = ("function", "words", "stride", "parts", "fastest")  # fastest: in the run in which it was least, the time of the longest part of the caller's
@@ -33,6 +36,7 @@ UNKNOWN = 1 << 60  # a time that is not known yet; three times that is a number 
 MOST_PARTS = (1 << 20) - 1
 _PATIENCE = 20_000  # looks at an idle board before a thread goes to sleep: some 200 us
 _LATE = 4  # times 50 us, and twice the usual time of a part: what one takes longer is lost
+_SLICE = 2000  # times 50 us: after so much time a run comes back at the end of an iteration
 _WINDOW = 200  # times 50 us: what was lost is judged after so much time of calls that were shared
 _MOST_REST = 63  # windows that the team rests, at most
 _DRY = 160_000  # looks at a board without work before a thread naps between them: some 2 ms, more than most calls take that one thread runs alone
@@ -310,7 +314,7 @@ define void @release(ptr %memory) {{
   ret void
 }}
 
-; a whole run; the index of the call that failed, or -1
+; a run, from the call at ``start`` on: the index of the call that failed; -1 at its end; -2 - i if a slice of time is over, and i is the next call
 define i64 @run(ptr %header) {{
 entry:
 {header}
@@ -319,6 +323,7 @@ entry:
   %before = atomicrmw add ptr %at_runs, i64 1 acq_rel
   store i64 0, ptr %status
   %mode = call i64 @flush()
+  %begun = call i64 @clock()
   br label %bind
 bind:
   %b = phi i64 [ 0, %entry ], [ %b_next, %bind_one ]
@@ -342,7 +347,7 @@ bind_one:
   %b_next = add i64 %b, 1
   br label %bind
 steps:
-  %i = phi i64 [ 0, %bind ], [ %i_next, %after ], [ %i_jump, %jump ]
+  %i = phi i64 [ %start, %bind ], [ %i_next, %after ], [ %i_jump, %jump ], [ %i_jump, %turn ]
   br i1 %timed, label %stamp, label %test
 stamp:
   %now = call i64 @llvm.readcyclecounter()
@@ -374,7 +379,14 @@ jump:
   %again = add i64 %parts, 1
   %in_a_row = select i1 %holds, i64 %again, i64 0
   store i64 %in_a_row, ptr %at_parts
-  br label %steps
+  %back = icmp sle i64 %i_jump, %i
+  br i1 %back, label %turn, label %steps
+turn: ; an iteration has ended
+  %moment = call i64 @clock()
+  %spent = sub i64 %moment, %begun
+  %is_over = icmp sgt i64 %spent, {slice}
+  %later = sub i64 -2, %i_jump
+  br i1 %is_over, label %finish, label %steps
 work:
   %single = icmp eq i64 %parts, 1
   br i1 %single, label %one, label %many
@@ -390,7 +402,7 @@ after:
   %ok = icmp eq i64 %failed, 0
   br i1 %ok, label %steps, label %finish
 finish:
-  %result = phi i64 [ -1, %test ], [ %i, %after ]
+  %result = phi i64 [ -1, %test ], [ %i, %after ], [ %later, %turn ]
   call void @restore(i64 %mode)
   %last = atomicrmw add ptr %at_runs, i64 -1 acq_rel
   ret i64 %result
@@ -504,7 +516,7 @@ def control() -> str:
 
 def text() -> str:
     """The module, for this machine."""
-    sizes = {"binding_bytes": 8 * len(BINDING), "call_bytes": 8 * len(CALL), "array_data": ARRAY_DATA}
+    sizes = {"binding_bytes": 8 * len(BINDING), "call_bytes": 8 * len(CALL), "array_data": ARRAY_DATA, "slice": _SLICE * _MACHINES[_machine()][-1]}
     return sharing() + _RUN.format(header=_header(), runs=board_offset("runs"), **sizes)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -21,6 +21,10 @@ def _help(code: Code) -> None:
     """Compiles a kernel for another thread, which meets an error again, and tells."""
     with contextlib.suppress(Unsupported):
         code.compile(wait=False)
+
+
+def _nothing() -> None:
+    """Has nothing to see to."""
 
 
 class CallTable:
@@ -49,23 +53,26 @@ class CallTable:
         for code in missing:
             code.compile()
 
-    def run(self, arrays: Sequence[np.ndarray]) -> Failure | None:
-        """Runs all calls over these arrays, inputs first, then outputs: contiguous, of the shapes and types that were said. What failed, or None."""
+    def run(self, arrays: Sequence[np.ndarray], between: Callable[[], None] = _nothing) -> Failure | None:
+        """Runs all calls over these arrays, inputs first, then outputs: contiguous, of the shapes and types that were said. What failed, or None.
+
+        ``between`` is called some ten times a second while loops go on, and may raise something to end the run.
+        """
         try:
             instance = self._idle.pop()
         except IndexError:  # all are running, or there is none yet
             instance = Instance(self)
-        failed = instance.run(arrays)
+        failed = instance.run(arrays, between)
         if failed >= 0:
             return Failure(failed, instance)
         self._idle.append(instance)
         return None
 
-    def run_timed(self, arrays: Sequence[np.ndarray]) -> tuple[Failure | None, list[float]]:
+    def run_timed(self, arrays: Sequence[np.ndarray], between: Callable[[], None]) -> tuple[Failure | None, list[float]]:
         """``run``, and the seconds of each call; of one in a loop, those of its last iteration."""
         instance = self._idle.pop() if self._idle else Instance(self)
         start = time.perf_counter()
-        failed, cycles = instance.run_timed(arrays)
+        failed, cycles = instance.run_timed(arrays, between)
         seconds = time.perf_counter() - start
         if failed >= 0:
             return Failure(failed, instance), []

@@ -5,7 +5,7 @@ import ctypes
 import itertools
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,7 +59,7 @@ class Instance:
         self._run = kind(ctypes.c_int64, ctypes.c_void_p)(native_driver().addresses["run"])
         self._header = np.zeros(len(HEADER), np.int64)
         self._header[:] = (len(self._bindings) // len(BINDING), _address(self._binding_table), ctypes.addressof(self._ids), self._cells_at,
-                           len(table.calls), _address(self._call_table), self._base + table.offsets[table.status.buffer], team.board, 0)
+                           len(table.calls), _address(self._call_table), self._base + table.offsets[table.status.buffer], team.board, 0, 0)
         self._at = _address(self._header)
 
     def _cell(self, array: Array) -> int:
@@ -109,12 +109,24 @@ class Instance:
             at += stride * len(call.parts)
         return np.array(rows or [0], np.int64)
 
-    def run(self, arrays: Sequence[np.ndarray]) -> int:
-        """The index of the call that failed, or -1."""
+    def run(self, arrays: Sequence[np.ndarray], between: Callable[[], None]) -> int:
+        """The index of the call that failed, or -1. ``between`` is called now and then while loops go on, and may raise something to end the run."""
         if self._table.parallel and not caller.alone:
             team.wake(self._table.threads)
         self._pack(self._ids, 0, *map(id, arrays))
-        return self._run(self._at)
+        result = self._run(self._at)
+        return result if result >= -1 else self._go_on(result, between)
+
+    def _go_on(self, result: int, between: Callable[[], None]) -> int:
+        """The rest of a run that came back as a slice of time was over: see ``driver.py``. An instance whose run is ended early is not used again."""
+        while result < -1:
+            between()
+            self._header[HEADER.index("start")] = -2 - result
+            if self._table.parallel and not caller.alone:
+                team.wake(self._table.threads)
+            result = self._run(self._at)
+        self._header[HEADER.index("start")] = 0
+        return result
 
     def __del__(self) -> None:
         release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(native_driver().addresses["release"])
@@ -146,12 +158,12 @@ class Instance:
         ends = {buffer: start + offset + buffer.nbytes for buffer, offset in self._table.offsets.items()}
         return [buffer for buffer, end in ends.items() if (self._arena[end:end + arena.GUARD] != _PATTERN).any()]
 
-    def run_timed(self, arrays: Sequence[np.ndarray]) -> tuple[int, list[int]]:
+    def run_timed(self, arrays: Sequence[np.ndarray], between: Callable[[], None]) -> tuple[int, list[int]]:
         """``run``, and the clock cycles of each call."""
         stamps = np.zeros(len(self._table.calls) + 1, np.int64)
         self._header[HEADER.index("times")] = _address(stamps)
         try:
-            failed = self.run(arrays)
+            failed = self.run(arrays, between)
         finally:
             self._header[HEADER.index("times")] = 0
         for index in np.flatnonzero(stamps[:-1] == 0)[::-1]:  # a call of a branch that was not taken
