@@ -60,6 +60,22 @@ def test_a_kernel_that_is_refused_is_told_with_the_compilers_words():
 
 def test_without_the_tools_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(ptx.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(ptx, "_places", lambda: iter(()))
     assert ptx.why_not() == "no ziglang and no ptxas: pip install ziglang nvidia-cuda-nvcc-cu12"
     with pytest.raises(FailedPreconditionError, match="pip install ziglang nvidia-cuda-nvcc-cu12"):
         ptx.compile_ptx("")
+
+
+@pytest.mark.parametrize("found_by", ["CUDA_HOME", "CUDA_PATH", "PATH"])
+def test_the_tools_of_a_cuda_toolkit_are_taken(found_by, tmp_path, monkeypatch):
+    program, library = tmp_path / "bin" / "ptxas", tmp_path / "nvvm" / "libdevice" / "libdevice.10.bc"
+    for each in (program, library):
+        each.parent.mkdir(parents=True)
+        each.touch(mode=0o755)
+    monkeypatch.setattr(ptx.importlib.util, "find_spec", lambda name: None)
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(found_by, str(program.parent if found_by == "PATH" else tmp_path))
+    assert ptx._tools() == tmp_path
+    library.unlink()
+    assert ptx._tools() != tmp_path  # a ptxas alone is not enough

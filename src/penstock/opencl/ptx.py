@@ -1,17 +1,20 @@
 """Kernels as PTX, the assembly of NVIDIA's GPUs: what the generator wrote in OpenCL C, compiled by Clang for LLVM's NVPTX target.
 
 Sessions need none of this: NVIDIA's driver takes OpenCL C. It shows, on machines without such a GPU, that its own assembler (``ptxas``) accepts the
-kernels. Clang comes with ``ziglang``, ``ptxas`` and the library of mathematical functions with ``nvidia-cuda-nvcc-cu12``, both from PyPI. Clang's
-header of OpenCL is not among them, so what kernels use of it stands here, in terms of the target's own instructions and of that library.
+kernels. Clang comes with ``ziglang`` from PyPI, ``ptxas`` and the library of mathematical functions with ``nvidia-cuda-nvcc-cu12`` from there or with
+a CUDA toolkit. Clang's header of OpenCL is not among them, so what kernels use of it stands here, in terms of the target's own instructions and of
+that library.
 """
 from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import stat
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from penstock.errors import FailedPreconditionError
@@ -21,6 +24,7 @@ PACKAGES = "ziglang nvidia-cuda-nvcc-cu12"
 _ONE = ("exp expm1 log log1p tanh erf erfc sin cos tan asin acos atan sinh cosh asinh acosh atanh lgamma fabs sqrt floor ceil rint trunc round "
         "exp2 log2 rsqrt cbrt").split()
 _TWO = "atan2 pow fmod fmax fmin remainder".split()
+_LIBDEVICE = Path("nvvm", "libdevice", "libdevice.10.bc")
 _INTEGERS = "char uchar short ushort int uint long ulong".split()
 _HEAD = """
 typedef unsigned char uchar; typedef unsigned short ushort; typedef unsigned int uint; typedef unsigned long ulong; typedef ulong size_t;
@@ -64,10 +68,18 @@ def prelude() -> str:
 
 
 def _tools() -> Path | None:
-    """The folder of NVIDIA's package, if it is installed."""
+    """The folder of NVIDIA's package, if it is installed, else that of a CUDA toolkit."""
+    return next((place for place in _places() if (place / "bin" / "ptxas").exists() and (place / _LIBDEVICE).exists()), None)
+
+
+def _places() -> Iterator[Path]:
+    """Where the tools may be: in Python's packages, where CUDA_HOME or CUDA_PATH points, beside the ``ptxas`` of the PATH, where CUDA installs itself."""
     spec = importlib.util.find_spec("nvidia")
-    places = [] if spec is None else [Path(each) / "cuda_nvcc" for each in spec.submodule_search_locations or ()]
-    return next((place for place in places if (place / "bin" / "ptxas").exists()), None)
+    yield from () if spec is None else (Path(each) / "cuda_nvcc" for each in spec.submodule_search_locations or ())
+    yield from (Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name))
+    program = shutil.which("ptxas")
+    yield from () if program is None else (Path(program).resolve().parent.parent,)
+    yield Path("/usr/local/cuda")
 
 
 def why_not() -> str:
@@ -82,7 +94,7 @@ def compile_ptx(text: str, architecture: str = ARCHITECTURE) -> str:
         raise FailedPreconditionError(None, None, why_not())
     tools = _tools()
     assert tools is not None
-    library = tools / "nvvm" / "libdevice" / "libdevice.10.bc"
+    library = tools / _LIBDEVICE
     options = ["-x", "cl", "-cl-std=CL1.2", "-cl-no-stdinc", "-w", "--target=nvptx64-nvidia-nvcl", "-O2", "-S"]
     passed = ["-target-cpu", architecture, "-mlink-builtin-bitcode", str(library)]
     with tempfile.TemporaryDirectory(prefix="penstock-ptx-") as folder:
