@@ -2,8 +2,8 @@
 
 Contract. The guard holds the reading end of a pipe whose only writer is the launcher, which tells it of each process group before that group's
 program begins (``+PID``) and after it is gone (``-PID``). When the pipe is closed, because the launcher has ended, however that happened,
-the guard kills the groups that are left, and ends. A program waits at a gate (``wait_at_gate``) until the guard knows of it; if the launcher dies
-before that, the gate closes and the program never begins.
+the guard kills the groups that are left, removes the folders that it was told of (``=PATH``, in hexadecimal digits), and ends. A program waits at a
+gate (``wait_at_gate``) until the guard knows of it; if the launcher dies before that, the gate closes and the program never begins.
 """
 from __future__ import annotations
 
@@ -20,19 +20,29 @@ _GUARD = """
 import os, signal, sys
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(number, signal.SIG_IGN)
-groups = set()
+groups, folders = set(), []
 for line in sys.stdin:
-    (groups.add if line[0] == "+" else groups.discard)(int(line[1:]))
+    if line[0] == "=":
+        folders.append(bytes.fromhex(line[1:]))
+    else:
+        (groups.add if line[0] == "+" else groups.discard)(int(line[1:]))
 for group in groups:
     try:
         os.killpg(group, signal.SIGKILL)
     except OSError:
         continue
+if folders:
+    import shutil, time
+    last = time.monotonic() + 5.0
+    for folder in folders:
+        while os.path.lexists(folder) and time.monotonic() < last:  # a killed program may write for a moment yet
+            shutil.rmtree(folder, ignore_errors=True)
+            time.sleep(0.05)
 """
 
 
 class Guard:
-    """The launcher's end; a context manager. Leaving it kills every group that is still known."""
+    """The launcher's end; a context manager. Leaving it kills every group that is still known, and removes the folders that were named."""
 
     def __enter__(self) -> Guard:
         self._process = subprocess.Popen([sys.executable, "-I", "-S", "-c", _GUARD], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
@@ -51,6 +61,10 @@ class Guard:
             os.close(gate)
             os.close(opener)
         return process
+
+    def remove_at_the_end(self, folder: str) -> None:
+        """A folder of the launcher that no program may outlive: it goes with them."""
+        self._tell(f"={os.fsencode(os.path.abspath(folder)).hex()}")
 
     def program_ended(self, process: subprocess.Popen[bytes]) -> None:
         """A program has ended: so does what it started."""

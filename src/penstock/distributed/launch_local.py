@@ -30,10 +30,16 @@ def launch(plan: LaunchPlan, max_restarts: int = 3, grace: float = 5.0, secret: 
 
 @contextmanager
 def local_job(plan: LaunchPlan, max_restarts: int = 3, grace: float = 5.0, secret: str | None = None, color: str = "auto",
-              out: TextIO | None = None, err: TextIO | None = None, healthy_after: float = life.HEALTHY_AFTER) -> Iterator[LocalJob]:
-    """``launch`` for a caller that wants to look at the job, and at its tasks, while ``run`` runs it in another thread."""
+              out: TextIO | None = None, err: TextIO | None = None, healthy_after: float = life.HEALTHY_AFTER,
+              folder: str | None = None) -> Iterator[LocalJob]:
+    """``launch`` for a caller that wants to look at the job, and at its tasks, while ``run`` runs it in another thread.
+
+    ``folder`` is removed when the job, or this process, has ended, however that happens.
+    """
     printer = Printer(out or sys.stdout, err or sys.stderr, plan.tasks(), color)
     with Guard() as guard, selectors.DefaultSelector() as selector:
+        if folder is not None:
+            guard.remove_at_the_end(folder)
         state = life.LaunchState(plan.tasks(), max_restarts, grace, healthy_after)
         yield LocalJob(plan, state, printer, guard, selector, cluster_secret_for(secret))
 

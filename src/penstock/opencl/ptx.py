@@ -73,7 +73,7 @@ def _tools() -> Path | None:
 
 
 def _places() -> Iterator[Path]:
-    """Where the tools may be: in Python's packages, where CUDA_HOME or CUDA_PATH points, beside the ``ptxas`` of the PATH, where CUDA installs itself."""
+    """Where the tools may be: among Python's packages, where CUDA_HOME or CUDA_PATH points, around the ``ptxas`` of the PATH, where CUDA goes."""
     spec = importlib.util.find_spec("nvidia")
     yield from () if spec is None else (Path(each) / "cuda_nvcc" for each in spec.submodule_search_locations or ())
     yield from (Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name))

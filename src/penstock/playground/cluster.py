@@ -2,7 +2,7 @@
 
 A thread runs the launcher, which starts tasks again that end; another one follows the training through a session of its own: it reads the variables a
 few times a second, and the board that they are loaded into is drawn as any other. Both end with ``close``; and if the server's process ends in any
-other way, the launcher's guard ends the tasks.
+other way, the launcher's guard ends the tasks and removes their folder.
 """
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class BoardCluster:
             self._job.interrupt(signal.SIGTERM)
         for thread in self._threads:
             thread.join(30)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self._folder, ignore_errors=True)  # if the launcher did not come far enough to do it
 
     # --- what a page asks for ----------------------------------------------------------------------------------------
 
@@ -157,7 +157,8 @@ class BoardCluster:
 
     def _launch(self) -> None:
         try:
-            with local_job(self._plan, _RESTARTS, 1.0, None, "never", self._log, self._log, healthy_after=5.0) as job:  # type: ignore[arg-type]
+            with local_job(self._plan, _RESTARTS, 1.0, None, "never", self._log, self._log,  # type: ignore[arg-type]
+                           healthy_after=5.0, folder=self._folder) as job:
                 self._job = job
                 self._ready.set()
                 job.run()
