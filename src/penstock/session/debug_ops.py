@@ -33,7 +33,7 @@ class Watched:
 
 
 def _identity(watched: Watched) -> Any:
-    return watched.value
+    return watched if watched.value is None else watched.value
 
 
 def _nan_count(watched: Watched) -> np.ndarray:
@@ -105,7 +105,7 @@ class DebugOp:
             raise self._failure(f"invalid value {value!r} of attribute {key}") from None
 
     def __call__(self, watched: Watched, tensor: str) -> Any:
-        """What is handed on of a tensor; None if that is nothing."""
+        """What is handed on of a tensor: an array; ``watched`` itself, if it has no value; None, if nothing is."""
         if not self._kind.takes(watched.dtype):
             if self._tolerant:
                 return None

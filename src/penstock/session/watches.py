@@ -2,7 +2,7 @@
 
 ``file://FOLDER``: into files, as TensorFlow's debugger writes them. Below the folder:
 
-    _tfdbg_core_metadata_sessionrun00000000000000_STAMP          what was fed and fetched
+    _tfdbg_core_metadata_sessionrunINDEX_STAMP                   what was fed and fetched
     _tfdbg_device_,job_localhost,...,device_CPU_0/
         _tfdbg_graph_hash0_STAMP                                 the nodes that ran there
         scope/name_SLOT_DEBUGOP_STAMP                            one value, or what a debug op (``debug_ops.py``) makes of it: an Event
@@ -13,6 +13,7 @@ watched by the names that it has there; a node of a loop has a value per iterati
 """
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import threading
@@ -25,6 +26,7 @@ from typing import Any, Protocol
 import numpy as np
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.graph_pb2 import GraphDef
+from tensorboard.compat.proto.tensor_pb2 import TensorProto
 
 from penstock import errors
 from penstock.execute.probe import EVERYWHERE, Frames, Probe, most_waits, replaced
@@ -41,6 +43,7 @@ _ANY_NODE, _ANY_SLOT = "*", -1
 
 
 probes: dict[str, Probe] = {}  # by their names in addresses
+_runs = itertools.count()  # those of this process that are watched
 
 
 class Sink(Protocol):
@@ -70,7 +73,7 @@ class _Folder:
         self._root = root
 
     def core(self, event: Event) -> None:
-        self._write(f"{CORE}sessionrun{0:014d}_{int(event.wall_time)}", event)
+        self._write(f"{CORE}sessionrun{json.loads(event.log_message.message)['session_run_index']:014d}_{int(event.wall_time)}", event)
 
     def value(self, device: str, node: str, slot: int, debug_op: DebugOp, event: Event) -> None:
         scope, _, base = node.rpartition("/")
@@ -185,7 +188,8 @@ class _Dumper(Probe):
         if value is None:
             return None
         event = self._event()
-        proto = array_to_proto(np.asarray(value), raw=True)  # TensorFlow's debugger takes no others for values
+        # TensorFlow's debugger takes no others for values, and one without bytes for a variable that is not initialized.
+        proto = _without_value(watched) if value is watched else array_to_proto(np.asarray(value), raw=True)
         event.summary.value.add(tag=name, node_name=f"{name}:{slot}:{debug_op.name}", tensor=proto)
         other = None
         for sink in sinks:
@@ -198,8 +202,8 @@ class _Dumper(Probe):
 
     def write_core(self, step: int, feeds: list[str], fetches: list[str], targets: list[str]) -> None:
         """What was fed and fetched."""
-        core = {"global_step": step, "session_run_index": 0, "executor_step_index": 0, "input_names": feeds, "output_names": fetches,
-                "target_nodes": targets}
+        core = {"global_step": step, "session_run_index": next(_runs), "executor_step_index": 0, "input_names": sorted(feeds),
+                "output_names": sorted(fetches), "target_nodes": sorted(targets)}
         for sink in self._sinks.values():
             event = self._event()
             event.log_message.message = json.dumps(core, separators=(",", ":"))
@@ -237,8 +241,16 @@ def _watched_value(node: Node, output: Any) -> Watched | None:
     if isinstance(value, (np.ndarray, np.generic)):
         return Watched(value, as_dtype(value.dtype), value.shape)
     if isinstance(output, Ref):
-        return Watched(None, output.dtype, tuple(node.attrs["shape"].as_list()) if "shape" in node.attrs else ())
+        shape = node.attrs.get("shape")
+        return Watched(None, output.dtype, tuple(shape.as_list()) if shape is not None and shape.is_fully_defined() else ())
     return None
+
+
+def _without_value(watched: Watched) -> TensorProto:
+    proto = TensorProto(dtype=watched.dtype.as_datatype_enum)
+    for size in watched.shape:
+        proto.tensor_shape.dim.add(size=size)
+    return proto
 
 
 def _first(value: Any, other: Any) -> Any:

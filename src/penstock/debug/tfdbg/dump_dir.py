@@ -5,6 +5,7 @@ The nodes are those that ran, from the graphs of the devices. The graph that the
 """
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -108,9 +109,9 @@ class DebugTensorDatum:
         device, _, name = debug_dump_rel_path.replace(os.sep, "/").partition("/")
         self.file_path = os.path.join(dump_root, debug_dump_rel_path)
         self.device_name = device_path_to_device_name(device)
-        self.node_name, slot, self.debug_op, stamp = name.rsplit("_", 3)
-        self.output_slot, self.timestamp = int(slot), int(stamp)
-        self.extended_timestamp = self.timestamp
+        self.node_name, slot, self.debug_op, self.extended_timestamp = name.rsplit("_", 3)
+        self.output_slot = int(slot)
+        self.timestamp = int(self.extended_timestamp.partition("-")[0])  # TensorFlow adds "-1" to the name of a file that there is already
         self.dump_size_bytes = os.path.getsize(self.file_path)
 
     @property
@@ -141,7 +142,7 @@ class DebugDumpDir:
         self._python_graph: Any = None
         files = [os.path.relpath(os.path.join(folder, name), dump_root) for folder, _, names in os.walk(dump_root) for name in names]
         self._data = sorted((DebugTensorDatum(dump_root, path) for path in files if _is_value(path)),
-                            key=lambda datum: (datum.timestamp, datum.node_name))
+                            key=lambda datum: (datum.timestamp, datum.node_name, datum.extended_timestamp))
         self._by_key: dict[str, list[DebugTensorDatum]] = defaultdict(list)
         for datum in self._data:
             self._by_key[datum.watch_key].append(datum)
@@ -199,25 +200,37 @@ class DebugDumpDir:
 
     def get_tensors(self, node_name: str, output_slot: int, debug_op: str, device_name: str | None = None) -> list[Any]:
         """The values of one output."""
-        return [datum.get_tensor() for datum in self._matching(node_name, output_slot, debug_op, device_name)]
+        device = device_name
+        with contextlib.suppress(ValueError):  # what is asked for is a tensor: that is what the error tells of
+            device = self._device_of(node_name, device_name)
+        return [datum.get_tensor() for datum in self._matching(node_name, output_slot, debug_op, device)]
 
     def get_tensor_file_paths(self, node_name: str, output_slot: int, debug_op: str, device_name: str | None = None) -> list[str]:
         """The files of one output."""
-        return [datum.file_path for datum in self._matching(node_name, output_slot, debug_op, device_name)]
+        return [datum.file_path for datum in self._matching(node_name, output_slot, debug_op, self._device_of(node_name, device_name))]
 
     def get_rel_timestamps(self, node_name: str, output_slot: int, debug_op: str, device_name: str | None = None) -> list[int]:
         """When one output was computed, in microseconds since ``t0``."""
-        return [datum.timestamp - self._data[0].timestamp for datum in self._matching(node_name, output_slot, debug_op, device_name)]
+        data = self._matching(node_name, output_slot, debug_op, self._device_of(node_name, device_name))
+        return [datum.timestamp - self._data[0].timestamp for datum in data]
 
     def get_dump_sizes_bytes(self, node_name: str, output_slot: int, debug_op: str, device_name: str | None = None) -> list[int]:
         """The sizes of the files of one output."""
-        return [datum.dump_size_bytes for datum in self._matching(node_name, output_slot, debug_op, device_name)]
+        return [datum.dump_size_bytes for datum in self._matching(node_name, output_slot, debug_op, self._device_of(node_name, device_name))]
 
-    def _matching(self, node_name: str, output_slot: int, debug_op: str, device_name: str | None) -> list[DebugTensorDatum]:
+    def _device_of(self, node_name: str, device_name: str | None) -> str | None:
+        """The device that is named, or the only one that has the node; ValueError if there is none, or more than one. None if no graph is known."""
+        if device_name is not None or not self._graphs:
+            return device_name
+        devices = sorted({device for device, name in self._nodes_by_device if name == node_name})
+        if len(devices) > 1:
+            raise ValueError(f"There are multiple ({len(devices)}) devices with nodes named '{node_name}' but device_name is not specified.")
+        return self._node(node_name).device if not devices else devices[0]
+
+    def _matching(self, node_name: str, output_slot: int, debug_op: str, device: str | None) -> list[DebugTensorDatum]:
         key = f"{node_name}:{output_slot}:{debug_op}"
-        matches = self.watch_key_to_data(key, device_name)
+        matches = self.watch_key_to_data(key, device)
         if not matches:
-            device = device_name or ", ".join(self.devices())
             raise WatchKeyDoesNotExistInDebugDumpDirError(f'Watch key "{key}" does not exist in the debug dump of device {device}')
         return matches
 
@@ -271,7 +284,13 @@ class DebugDumpDir:
 
     def nodes(self, device_name: str | None = None) -> list[str]:
         """The names of the nodes that ran."""
-        return list(self._nodes) if device_name is None else [name for device, name in self._nodes_by_device if device == device_name]
+        self.partition_graphs()
+        if device_name is None:
+            return list(self._nodes)
+        names = [name for device, name in self._nodes_by_device if device == device_name]
+        if not names:
+            raise ValueError(f"Invalid device name: {device_name}")
+        return names
 
     def node_exists(self, node_name: str, device_name: str | None = None) -> bool:
         """Is there a node of this name?"""

@@ -179,7 +179,7 @@ class RunFolders:
         """Makes the folder of a run, and has the run write into it."""
         folder = os.path.join(self._root, f"run_{time.time_ns() // 1000}_{next(_numbers)}")
         os.makedirs(folder)
-        for name, text in (("fetches", repr(fetches)), ("feed_keys", repr(list(feed_dict or [])))):
+        for name, text in (("fetches", repr(fetches)), ("feed_keys", repr(dict(feed_dict).keys() if feed_dict else []))):
             event = Event()
             event.log_message.message = text
             with open(os.path.join(folder, f"_tfdbg_{name}_info_"), "wb") as file:

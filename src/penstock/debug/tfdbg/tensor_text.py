@@ -47,11 +47,11 @@ def parse_ranges(text: str) -> list[tuple[float, float]]:
 def describe(value: Any, name: str, slicing: str = "", everything: bool = False, ranges: str = "", summary: bool = False,
              write_path: str = "") -> list[str]:
     """The lines that tell a value."""
-    if slicing:
+    if slicing and isinstance(value, (np.ndarray, np.generic)):
         value = apply_slicing(value, slicing)
     title = f'Tensor "{name}{slicing}":'
     if not isinstance(value, np.ndarray):
-        return [title, "", str(value)]
+        return [title, "", *str(value).rstrip().split("\n")]
     lines = [title, f"  dtype: {value.dtype}", f"  shape: {value.shape}", ""]
     if ranges:
         inside = sum((value >= low) & (value <= high) for low, high in parse_ranges(ranges)) > 0
