@@ -173,9 +173,11 @@ def test_graph_operation_and_source():
         told.update(graph=page.ask("graph"), operation=page.ask("operation", name="logarithm"), source=page.ask("source"))
         for name, body in (("source", {"file": "/etc/passwd"}), ("operation", {"name": "nothing"}), ("break", {"kind": "node", "where": "nothing"}),
                            ("break", {"kind": "line", "where": f"{__file__}:1"}), ("break", {"kind": "filter"}), ("command", {"command": "jump"}),
-                           ("change", {"name": "x:0", "value": [1.0]}), ("change", {"name": "x:0", "value": "spam"}), ("change", {"name": 5})):
+                           ("change", {"name": "x:0", "value": [1.0]}), ("change", {"name": "x:0", "value": "spam"}), ("change", {"name": 5}),
+                           ("change", {"name": "x:0", "value": 10 ** 400}), ("source", {"file": [1]}), ("operation", {"name": []})):
             with pytest.raises(BadRequest):
                 page.ask(name, **body)
+        assert "not computed" in page.ask("value", name=[1])["note"]
 
     x, y = model()
     with tf.Session() as session, Page(script):

@@ -109,6 +109,14 @@ def test_refusals(server, caplog, status, request_):
     assert ask(server)[0] == 200  # it goes on
 
 
+def test_an_address_without_its_last_stroke_leads_to_the_page(server):
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
+    connection.request("GET", f"/{server.token}")
+    answer = connection.getresponse()
+    assert (answer.status, answer.headers["Location"], answer.read()) == (308, f"/{server.token}/", b"")
+    connection.close()
+
+
 def test_another_method_is_refused(server, caplog):
     with caplog.at_level(logging.WARNING, "penstock"):
         status, headers, content = ask(server, method="PUT")

@@ -31,7 +31,7 @@ def test_changes():
 
 
 @pytest.mark.parametrize("message", [{}, [[1, "w"]], [[1, 2, 3]], [[-1, "w", 1]], [[0, "w", float("nan")]], [[0, "w", "1"]], [[0, "w", 1e9]],
-                                     [[0, "w", 1]] * 201])
+                                     [[0, "w", 10 ** 400]], [[0, "w", 1]] * 201])
 def test_bad_changes(message):
     with pytest.raises(BadSettings):
         read_changes(message)

@@ -189,7 +189,7 @@ class PageDebugger(RunObserver):
         return {"values": told}
 
     def _tell_value(self, body: dict[str, Any]) -> dict[str, Any]:
-        value = self.stops.values.get(body.get("name", ""))
+        value = self.stops.values.get(str(body.get("name")))
         return {"note": "not computed yet in this run"} if value is None else described(value)
 
     def _change(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -214,7 +214,7 @@ class PageDebugger(RunObserver):
     def _tell_source(self, body: dict[str, Any]) -> dict[str, Any]:
         """A file that made operations, with their lines; the program itself if none is named. No other file is read."""
         lines = self._lines() if self._graph is not None else {}
-        file = body.get("file") or self.program
+        file = str(body.get("file") or self.program)
         if file != self.program and file not in lines:
             raise BadRequest("no line of that file has made an operation")
         try:

@@ -46,6 +46,10 @@ class Refused(Exception):
         self.status = status
 
 
+class Moved(Exception):
+    """A request for the page whose address lacks its last stroke: relative addresses in the page would lead elsewhere."""
+
+
 class PageServer(ThreadingHTTPServer):
     """Serves a page under an address with a token, and answers messages: ``messages[name](body)``.
 
@@ -132,6 +136,9 @@ class _Handler(BaseHTTPRequestHandler):
         except Refused as refusal:
             self.close_connection = True  # its body, if there is one, has not been read
             self._refuse(refusal)
+        except Moved:
+            self.close_connection = True
+            self._send(308, "text/plain", b"", {"Location": f"/{self.server.token}/"})
         else:
             self.server.answered = True
             self._send(200, kind, content)
@@ -144,9 +151,11 @@ class _Handler(BaseHTTPRequestHandler):
         origin = self.headers.get("Origin")
         if origin is not None and origin.removeprefix("http://") not in self.server.hosts:
             raise Refused(403, "a page of another origin may not ask")
-        token, _, name = self.path.removeprefix("/").partition("?")[0].partition("/")
+        token, stroke, name = self.path.removeprefix("/").partition("?")[0].partition("/")
         if not hmac.compare_digest(token.encode(), self.server.token.encode()):
             raise Refused(403, "the token in the address is wrong: open the address that the command printed")
+        if not stroke:
+            raise Moved
         return name
 
     def _file(self, name: str) -> tuple[str, bytes]:
@@ -190,9 +199,9 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refused(400, "a message is an object")
         return body
 
-    def _send(self, status: int, kind: str, content: bytes) -> None:
+    def _send(self, status: int, kind: str, content: bytes, more: Mapping[str, str] | None = None) -> None:
         self.send_response(status)
-        for name, value in {**_HEADERS, "Content-Type": kind, "Content-Length": str(len(content))}.items():
+        for name, value in {**_HEADERS, "Content-Type": kind, "Content-Length": str(len(content)), **(more or {})}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)

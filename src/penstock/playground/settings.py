@@ -5,7 +5,6 @@ deterministic, so these make the same board again, weights and all.
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -143,7 +142,7 @@ def read_step(value: Any) -> int:
 
 def number(value: Any) -> float:
     """A finite number of ordinary size."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or abs(value) > 1e6:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= 1e6:  # (so NaN is not)
         raise BadSettings(f"{value!r} is not a number between -1,000,000 and 1,000,000")
     return value
 

@@ -165,7 +165,7 @@ def converted(value: Any, like: Any) -> Any:
     like = np.asarray(like)
     try:
         array = np.asarray(value).astype(like.dtype)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{value!r} is no {like.dtype}: {error}") from None
     if array.shape == like.shape:
         return array
