@@ -17,10 +17,10 @@ from llvmlite import ir
 from penstock.native.calls import Code
 from penstock.native.contract.microkernel import MicroKernels
 from penstock.native.contract.packing import GROUP, PANEL_ROWS, PATCH_WORDS, STAGE, Packing
-from penstock.native.contract.tile import DEPTH, LINE, PAIR, STRIDE, Tile, TileModule, tile_for
+from penstock.native.contract.tile import DEPTH, PAIR, STRIDE, Tile, TileModule, tile_for
 from penstock.native.destinations import RowDestination
 from penstock.native.vector.pieces import advance, loop, maximum, minimum, number
-from penstock.native.vector.vectors import I64, IR, POINTER, allocate, prefetch, zeros
+from penstock.native.vector.vectors import I64, IR, POINTER, allocate, zeros
 
 OPERANDS = ("a", "b", "added", "rate", "c")
 MATRICES = ("a", "b", "added", "c")
@@ -139,8 +139,7 @@ class Gemm:
         vectors = b.udiv(b.add(width, number(tile.lanes - 1)), number(tile.lanes))
         full = b.icmp_signed("==", width, b.mul(vectors, number(tile.lanes)))
         panel, step = self._pack_b(k0, depth, n0, width, vectors, full)
-        panel_bytes = b.mul(step, depth)
-        share = b.and_(b.add(b.udiv(panel_bytes, block.tiles), number(2 * LINE - 1)), number(-LINE))  # of the next panel, for each tile to ask for
+        share = b.select(self.in_panels, b.udiv(b.add(step, b.sub(block.tiles, number(1))), block.tiles), number(0))  # of the next panel, per k
         first = b.icmp_signed("==", k0, w["k_start"])
         last = b.icmp_signed(">=", b.add(k0, w["k_block"]), w["k_stop"])
         bounds = [b.select(last, bound, none) for bound, none in zip(self.bounds, (tile.lowest, tile.highest))]
@@ -160,25 +159,19 @@ class Gemm:
             added, added_step = b.select(fresh, self.zeros, given), b.select(fresh, number(0), w["added_step"])
             whole = b.and_(b.and_(full, in_rows), b.icmp_signed("==", rows, height))
             before_last = b.icmp_signed("<", b.add(index, number(1)), block.tiles)
-            with b.if_then(self.in_panels):
-                asked = b.mul(index, share)
-                self._ask_for_panel(advance(b, panel, w["b_panel"]), asked, minimum(b, b.add(asked, share), panel_bytes))
+            next_panel = b.select(self.in_panels, b.add(w["b_panel"], b.mul(index, b.mul(depth, share))), number(0))
+            ahead = [advance(b, panel, next_panel), share]
             with b.if_else(b.or_(whole, b.and_(spilling, before_last))) as (direct, by_way):
                 with direct:
                     source, source_step = b.select(first, added, c), b.select(first, added_step, w["c_step"])
-                    self.micro.call(b, micro, [a, a_step, panel, step, source, source_step, c, w["c_step"], depth, w["terms"],
+                    self.micro.call(b, micro, [a, a_step, panel, step, *ahead, source, source_step, c, w["c_step"], depth, w["terms"],
                                                self.alpha, *bounds])
                 with by_way:
                     to = [self.zeros, number(0), self.tile_buffer, number(tile.columns * tile.size)]
-                    self.micro.call(b, micro, [a, a_step, panel, step, *to, depth, w["terms"], self.alpha, tile.lowest, tile.highest])
+                    self.micro.call(b, micro, [a, a_step, panel, step, *ahead, *to, depth, w["terms"], self.alpha, tile.lowest, tile.highest])
                     c_place = advance(b, self.place["c"], column)
                     b.call(self.store_tile, [self.tile_buffer, c_place, m, rows, width, added, added_step, b.zext(first, I64), *bounds,
                                              *[w[name] for name in ("c_step", "c_width", "c_height", "c_line", "c_image")]])
-
-    def _ask_for_panel(self, panel: IR, start: IR, stop: IR) -> None:
-        """The cache is to have the next panel when its turn comes."""
-        with loop(self.b, start, stop, LINE) as at:
-            prefetch(self.b, advance(self.b, panel, at), locality=2)
 
     def _may_spill(self, width: IR, vectors: IR) -> IR:
         """May whole vectors be stored to rows that are shorter? If the next row, which is written later, covers what is too much."""

@@ -27,17 +27,18 @@ class _Pointed:
 
 
 class MicroKernels:
-    """The functions ``micro(a, a_step, b, b_step, added, added_step, c, c_step, k, terms, alpha, lower_bound, upper_bound)``; ``text`` belongs to
-    the module.
+    """The functions ``micro(a, a_step, b, b_step, ahead, ahead_step, added, added_step, c, c_step, k, terms, alpha, lower_bound, upper_bound)``;
+    ``text`` belongs to the module.
 
-    Steps are in bytes; ``a_step`` leads to the next k, if A lies in columns. No more than ``terms`` products (at least 1) are added up in registers
-    before they go to C: the shorter a sum, the less it rounds.
+    Steps are in bytes; ``a_step`` leads to the next k, if A lies in columns. With each k, large tiles have the cache fetch what is at ``ahead``,
+    which moves on by ``ahead_step``: many such requests at once would hold up the loads that follow them. No more than ``terms`` products (at least
+    1) are added up in registers before they go to C: the shorter a sum, the less it rounds.
     """
 
     def __init__(self, module: TileModule) -> None:
         self.tile = module.tile
         scalar = self.tile.scalar
-        self.type = ir.FunctionType(VOID, [POINTER, I64, POINTER, I64, POINTER, I64, POINTER, I64, I64, I64, *[scalar] * 3])
+        self.type = ir.FunctionType(VOID, [*[POINTER, I64] * 5, I64, I64, *[scalar] * 3])
         multiply = _multiplication(module)
         prefetch = declare_prefetch(module.module)
         functions = [_Micro(self.tile, columns, rows, vectors, multiply, prefetch.get_reference())
@@ -84,6 +85,7 @@ class _Micro:
         # By measurement: with AVX-512 two k at a time make the loop over columns faster, not that over rows; small tiles are not worth the code.
         # Shorter vectors have fewer sums in registers, so more of a loop is overhead.
         self.unroll = 2 if (columns or not tile.masks) and rows + 2 * PAIR >= tile.rows and vectors == tile.vectors else 1
+        self.asks = rows + 2 * PAIR >= tile.rows and vectors == tile.vectors  # smaller ones have too little to do meanwhile
         self.scalar, self.vector = str(tile.scalar), str(tile.vector)
         self.offsets = [v * tile.lanes * tile.size for v in range(vectors)]
         self.lines: list[str] = []
@@ -92,9 +94,9 @@ class _Micro:
     def text(self) -> str:
         """Its definition."""
         number_type = self.scalar
-        self.lines = [f"define internal void @{self.name}(ptr %a, i64 %a_step, ptr %b, i64 %b_step, ptr %added, i64 %added_step, ptr %c, "
-                      f"i64 %c_step, i64 %k, i64 %terms, {number_type} %alpha, {number_type} %lower_bound, {number_type} %upper_bound) "
-                      "noinline nounwind {",
+        self.lines = [f"define internal void @{self.name}(ptr %a, i64 %a_step, ptr %b, i64 %b_step, ptr %ahead, i64 %ahead_step, "
+                      "ptr %added, i64 %added_step, ptr %c, i64 %c_step, i64 %k, i64 %terms, "
+                      f"{number_type} %alpha, {number_type} %lower_bound, {number_type} %upper_bound) noinline nounwind {{",
                       "entry:"]
         self._ask_for_c()
         self.lines += ["  br label %sum", "sum:"]
@@ -102,16 +104,16 @@ class _Micro:
         far = self._value("add i64 %start, %terms")
         last = self._value(f"icmp sge i64 {far}, %k")
         stop = self._value(f"select i1 {last}, i64 %k, i64 {far}")
-        state, start, before = ["%a_now", "%b_now", *["zeroinitializer"] * (self.rows * self.vectors)], "%start", "sum"
+        state, start, before = ["%a_now", "%b_now", "%ahead_now", *["zeroinitializer"] * (self.rows * self.vectors)], "%start", "sum"
         if self.unroll > 1:
             count = self._value(f"sub i64 {stop}, %start")
             whole = self._value(f"add i64 %start, {self._value(f'and i64 {count}, {-self.unroll}')}")
             state, start, before = self._loop("pairs", before, start, whole, self.unroll, state), whole, "pairs.done"
-        a, panel, *sums = self._loop("each", before, start, stop, 1, state)
+        a, panel, ahead, *sums = self._loop("each", before, start, stop, 1, state)
         self._epilogue(sums, [self._value(f"select i1 {last}, {number_type} {bound}, {number_type} {none.get_reference()}")
                               for bound, none in (("%lower_bound", self.tile.lowest), ("%upper_bound", self.tile.highest))])
         self.lines += [f"  br i1 {last}, label %done, label %sum", "done:", "  ret void", "}"]
-        names = {"start": ("i64", "0", stop), "a_now": ("ptr", "%a", a), "b_now": ("ptr", "%b", panel),
+        names = {"start": ("i64", "0", stop), "a_now": ("ptr", "%a", a), "b_now": ("ptr", "%b", panel), "ahead_now": ("ptr", "%ahead", ahead),
                  "added_now": ("ptr", "%added", "%c"), "added_step_now": ("i64", "%added_step", "%c_step")}
         self.lines[head:head] = [f"  %{name} = phi {kind} [{first}, %entry], [{again}, %each.done]" for name, (kind, first, again) in names.items()]
         return "\n".join(self.lines)
@@ -160,11 +162,15 @@ class _Micro:
         for row in range(self.rows):
             place = self._place(place, "%c_step") if row else place
             for offset in range(0, self.vectors * self.tile.lanes * self.tile.size, LINE):
-                self.lines.append(f"  call void {self.prefetch}(ptr {self._place(place, offset)}, i32 0, i32 3, i32 1)")
+                self._ask_for(self._place(place, offset))
+
+    def _ask_for(self, place: str) -> None:
+        """The first-level cache is to have what is at a place."""
+        self.lines.append(f"  call void {self.prefetch}(ptr {place}, i32 0, i32 3, i32 1)")
 
     def _loop(self, name: str, before: str, start: str, stop: str, unroll: int, state: list[str]) -> list[str]:
-        """for k in range(start, stop, unroll). The state is the two pointers and the tile."""
-        kinds = ["i64", "ptr", "ptr", *[self.vector] * (len(state) - 2)]
+        """for k in range(start, stop, unroll). The state is the three pointers and the tile."""
+        kinds = ["i64", "ptr", "ptr", "ptr", *[self.vector] * (len(state) - 3)]
         phis = [f"%{name}{index}" for index in range(len(kinds))]
         self.lines += [f"  br label %{name}", f"{name}:"]
         head = len(self.lines)
@@ -177,8 +183,11 @@ class _Micro:
         return phis[1:]
 
     def _steps(self, unroll: int, state: list[str]) -> list[str]:
-        a, panel, *sums = state
+        a, panel, ahead, *sums = state
         for _ in range(unroll):
+            if self.asks:
+                self._ask_for(ahead)
+                ahead = self._place(ahead, "%ahead_step")
             right = [self._load(self._place(panel, offset), self.vector) for offset in self.offsets]
             panel = self._place(panel, "%b_step")
             for i in range(self.rows):
@@ -186,7 +195,7 @@ class _Micro:
                 for v, factor in enumerate(right):
                     sums[i * self.vectors + v] = self._add_product(sums[i * self.vectors + v], left, factor)
             a = self._place(a, self.step)
-        return [a, panel, *sums]
+        return [a, panel, ahead, *sums]
 
     def _epilogue(self, sums: list[str], bounds: list[str]) -> None:
         alpha, lower_bound, upper_bound = map(self._splat, ("%alpha", *bounds))
