@@ -119,6 +119,23 @@ def test_a_keras_model_as_an_estimator(tmp_path):
     np.testing.assert_allclose(np.abs(predicted - 2 * X).mean(), after["mean_absolute_error"], rtol=1e-4)
 
 
+@pytest.mark.parametrize("seed", [3, None])
+def test_a_keras_model_without_values_starts_from_the_seed_of_the_estimator(tmp_path, seed):
+    """Numbers of TensorFlow 1.15, which looks at the model's own weights only if they have values."""
+    with tf.Graph().as_default():
+        if seed is not None:
+            tf.set_random_seed(seed)
+        model = tf.keras.Sequential([tf.keras.layers.Dense(2, input_shape=(2,), name="one"), tf.keras.layers.Dense(1, name="two")])
+        model.compile("sgd", loss="mse")
+        estimator = tf.keras.estimator.model_to_estimator(model, model_dir=str(tmp_path), config=tf.estimator.RunConfig(tf_random_seed=5))
+    folder = str(tmp_path / "keras")
+    assert [name for name, _ in tf.train.list_variables(folder)] == ["global_step", "one/bias", "one/kernel", "training/SGD/decay",
+                                                                     "training/SGD/learning_rate", "training/SGD/momentum", "two/bias", "two/kernel"]
+    np.testing.assert_allclose(tf.train.load_variable(folder, "one/kernel"), [[0.31083226, 0.5582911], [-0.5248297, -0.5776747]], rtol=1e-6)
+    estimator.train(lambda: tf.data.Dataset.from_tensors(([[1.0, 2.0]], [[1.0]])).repeat(2))
+    np.testing.assert_allclose(estimator.get_variable_value("two/kernel"), [[0.8456966], [-0.8747437]], rtol=1e-6)
+
+
 def test_a_keras_model_must_fit(tmp_path):
     with tf.Graph().as_default(), tf.Session():
         model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(1,))])
@@ -167,3 +184,14 @@ def test_variables_of_a_keras_model_have_the_names_of_tensorflow(tmp_path, make,
 def test_a_comparison_takes_both_results(compare, missing):
     with pytest.raises(ValueError, match=f"must include {missing} argument"):
         tf.estimator.BestExporter("best", lambda: None, compare_fn=compare)
+
+
+def test_results_come_in_the_order_of_tensorflow(tmp_path):
+    """By name, the global step last: programs print them."""
+    def model_fn(features, labels, mode):
+        return tf.estimator.EstimatorSpec(mode, loss=tf.reduce_mean(features), train_op=tf.train.get_global_step().assign_add(1),
+                                          eval_metric_ops={"z": tf.metrics.mean(features), "mae": tf.metrics.mean(features)})
+    estimator = tf.estimator.Estimator(model_fn, str(tmp_path))
+    inputs = lambda: tf.data.Dataset.from_tensors([1.0, 2.0])
+    estimator.train(inputs)
+    assert list(estimator.evaluate(inputs)) == ["loss", "mae", "z", "global_step"]

@@ -37,7 +37,7 @@ def metric_ops(metrics: dict[str, Any], loss: Any) -> tuple[dict[str, Any], Any]
     if GraphKeys.GLOBAL_STEP in metrics:
         raise ValueError("Metric with name `global_step` is not allowed, because Estimator already defines a default metric with the same name.")
     metrics = {**metrics, "loss": streaming.mean(loss)}
-    return {name: value for name, (value, _) in metrics.items()}, group(*[metrics[name][1] for name in sorted(metrics)])
+    return {name: metrics[name][0] for name in sorted(metrics)}, group(*[metrics[name][1] for name in sorted(metrics)])
 
 
 def prepare(scaffold: Scaffold, update_op: Any, values: dict[str, Any], hooks: list[SessionRunHook]) -> Evaluation:

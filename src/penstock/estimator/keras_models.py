@@ -12,17 +12,20 @@ from penstock.estimator.spec import EstimatorSpec
 from penstock.graph.graph import Graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.scopes import add_to_collection, name_scope
+from penstock.graph.seeds import set_random_seed
 from penstock.keras.engine.model import Model
 from penstock.keras.metrics.base import Metric
 from penstock.keras.models import clone_model
 from penstock.keras.optimizers.registry import TFOptimizer
 from penstock.keras.saving.entry import load_model
 from penstock.layers.branching import set_learning_phase
+from penstock.layers.sessions import any_has_value
 from penstock.ops.flow.misc import group
 from penstock.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from penstock.session.session import Session
 from penstock.train.global_step import get_or_create_global_step
 from penstock.train.saver import Saver
+from penstock.variables.initialization import global_variables_initializer
 
 
 def model_to_estimator(keras_model: Any = None, keras_model_path: str | None = None, custom_objects: Any = None, model_dir: Any = None,
@@ -41,23 +44,27 @@ def model_to_estimator(keras_model: Any = None, keras_model_path: str | None = N
         raise ValueError("The given keras model has not been compiled yet. Please compile the model with `model.compile()` before calling "
                          "`model_to_estimator()`.")
     config = config_with_folder(config, model_dir)
-    return Estimator(_model_fn(model), config=config, warm_start_from=_first_checkpoint(model, str(config.model_dir)))
+    return Estimator(_model_fn(model), config=config, warm_start_from=_first_checkpoint(model, config))
 
 
-def _first_checkpoint(model: Any, folder: str) -> str:
-    """The checkpoint of the model's own weights."""
-    path = latest_checkpoint(os.path.join(folder, "keras"))
+def _first_checkpoint(model: Any, config: Any) -> str:
+    """The checkpoint that training starts from: the model's own weights, if it has values already, else those that the seed of ``config`` gives."""
+    folder = os.path.join(str(config.model_dir), "keras")
+    path = latest_checkpoint(folder)
     if path:
         return path
-    values = model.get_weights()
-    os.makedirs(os.path.join(folder, "keras"), exist_ok=True)
-    with Graph().as_default(), Session() as session:
-        weights = clone_model(model).weights
-        for variable, value in zip(weights, values):
+    values = model.get_weights() if any_has_value(model.weights) else None
+    os.makedirs(folder, exist_ok=True)
+    with Graph().as_default(), Session(config=config.session_config) as session:
+        set_random_seed(config.tf_random_seed)
+        get_or_create_global_step()
+        set_learning_phase(True)
+        clone = clone_model(model)
+        _train_op(clone, _compile(clone, model, None))
+        session.run(global_variables_initializer())
+        for variable, value in zip(clone.weights, values or []):
             variable.load(value, session)
-        path = os.path.join(folder, "keras", "keras_model.ckpt")
-        Saver(weights).save(session, path)
-        return path
+        return str(Saver().save(session, os.path.join(folder, "keras_model.ckpt")))
 
 
 def _model_fn(model: Any) -> Any:
@@ -67,18 +74,26 @@ def _model_fn(model: Any) -> Any:
         predictions = dict(zip(clone.output_names, clone.outputs))
         if mode == ModeKeys.PREDICT:
             return EstimatorSpec(mode, predictions, export_outputs={DEFAULT_SERVING_SIGNATURE_DEF_KEY: PredictOutput(predictions)})
-        loss, metrics, weighted_metrics, loss_weights, _, _ = model._compile_arguments
-        clone.compile(_optimizer(model), loss, _copies(metrics), loss_weights, weighted_metrics=_copies(weighted_metrics),
-                      target_tensors=_in_order(labels, model.output_names, "labels", "outputs"))
-        compiled, plain = clone._compile_now(), clone._no_weights()
-        total = compiled.total_loss(plain)
+        compiled = _compile(clone, model, _in_order(labels, model.output_names, "labels", "outputs"))
+        total = compiled.total_loss(clone._no_weights())
         if mode == ModeKeys.EVAL:
             return EstimatorSpec(mode, predictions, total, eval_metric_ops={metric.name: _metric_ops(metric) for metric in compiled.metrics})
-        with name_scope("training"):
-            trained = clone.optimizer.get_updates(params=compiled.trained, loss=total)
-        updates = [*trained, *clone.get_updates_for(None), *clone.get_updates_for(clone.inputs)]
-        return EstimatorSpec(mode, predictions, total, group(*updates))
+        return EstimatorSpec(mode, predictions, total, _train_op(clone, compiled))
     return model_fn
+
+
+def _compile(clone: Any, model: Any, targets: list[Any] | None) -> Any:
+    """Compiles the clone with the arguments that the model was compiled with."""
+    loss, metrics, weighted_metrics, loss_weights, _, _ = model._compile_arguments
+    clone.compile(_optimizer(model), loss, _copies(metrics), loss_weights, weighted_metrics=_copies(weighted_metrics), target_tensors=targets)
+    return clone._compile_now()
+
+
+def _train_op(clone: Any, compiled: Any) -> Any:
+    """One step of the optimizer, and the updates of the layers."""
+    with name_scope("training"):
+        trained = clone.optimizer.get_updates(params=compiled.trained, loss=compiled.total_loss(clone._no_weights()))
+    return group(*trained, *clone.get_updates_for(None), *clone.get_updates_for(clone.inputs))
 
 
 def _in_order(given: Any, names: list[str], what: str, whose: str) -> list[Any]:

@@ -50,17 +50,35 @@ def manual_variable_initialization(value: bool) -> None:
 
 def current_session() -> Any:
     """The default session, the one that was set, or the one of the default graph, which is made here the first time."""
+    session = existing_session()
+    if session is None:
+        graph = graph_of_sessions(default_graph())
+        target = (graph.get_collection(_TARGET) or [""])[0]
+        session = Session(target, graph=graph, config=ConfigProto(allow_soft_placement=True))  # as TensorFlow's Keras makes it
+        graph.get_collection_ref(_SESSION).append(session)
+    return session
+
+
+def existing_session() -> Any:
+    """What ``current_session`` gives, if it need not make one; else None."""
     session = default_session()
     if session is not None:
         return session
     graph = graph_of_sessions(default_graph())
     if _given and _given[0].graph is graph:
         return _given[0]
-    sessions = graph.get_collection_ref(_SESSION)
-    if not sessions:
-        target = (graph.get_collection(_TARGET) or [""])[0]
-        sessions.append(Session(target, graph=graph, config=ConfigProto(allow_soft_placement=True)))  # as TensorFlow's Keras makes it
-    return sessions[0]
+    return next(iter(graph.get_collection_ref(_SESSION)), None)
+
+
+def any_has_value(variables: Sequence[Any]) -> bool:
+    """Whether one of the variables has a value already: nothing is initialized for the question."""
+    if any(variable.graph.imperative for variable in variables):
+        return True
+    session = existing_session()
+    if session is None or any(variable.graph is not session.graph for variable in variables):
+        return False
+    with session.graph.as_default():
+        return any(session.run([is_variable_initialized(variable) for variable in variables]))
 
 
 def use_target(graph: Graph, target: str) -> None:

@@ -37,8 +37,13 @@ class LayersColumn(FeatureColumn):
     def key(self) -> str:
         """The text that the column is ordered by."""
         if not self.keyless:
-            return f"_{self!r}"
+            return repr(self)
         fields = ", ".join(f"{field}={getattr(self, field)}" for field in self._fields if field not in self.keyless)  # type: ignore[attr-defined]
+        return f"_{type(self).__name__}({fields})"
+
+    def __repr__(self) -> str:
+        """TensorFlow's text of the column."""
+        fields = ", ".join(f"{field}={getattr(self, field)!r}" for field in self._fields)  # type: ignore[attr-defined]
         return f"_{type(self).__name__}({fields})"
 
     @property

@@ -18,7 +18,7 @@ from penstock.ops.text.strings import as_string, string_to_hash_bucket_fast, str
 from penstock.platform import logging
 from penstock.train.index_tables import index_table_from_file, index_table_from_tensor
 
-SparseIdLookupConfig = namedtuple("SparseIdLookupConfig", ["vocabulary_file", "keys", "num_oov_buckets", "vocab_size", "default_value"],
+SparseIdLookupConfig = namedtuple("_SparseIdLookupConfig", ["vocabulary_file", "keys", "num_oov_buckets", "vocab_size", "default_value"],
                                   defaults=[None, None, 0, None, -1])
 SparseIdLookupConfig.__doc__ = "Where the words of a column are found: in a file, or in a list."
 
