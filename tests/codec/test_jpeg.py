@@ -87,6 +87,45 @@ def test_a_file_that_ends_early_is_not_decoded():
         assert header_of(content[:length]) is None
 
 
+def without_end(content):
+    return content[:-2]
+
+
+def with_bad_marker(content):
+    return content[:-1] + b"\x14"
+
+
+def with_swapped_restarts(content):
+    return content.replace(b"\xff\xd1", b"\xff\xd2")
+
+
+def with_large_difference(content):
+    """A table of first differences with a symbol of more bits than there are: nothing in the data refers to it."""
+    place = content.index(b"\xff\xc4") + 5 + 16
+    return content[:place + 11] + b"\x2b" + content[place + 12:]
+
+
+def with_large_factors(content):
+    place = content.index(b"\xff\xc0") + 11
+    return content[:place] + b"\xff" + content[place + 1:]
+
+
+@pytest.mark.parametrize("change", [without_end, with_bad_marker, with_swapped_restarts, with_large_difference, with_large_factors])
+def test_a_file_that_libjpeg_refuses_or_mends_is_left_to_it(change):
+    content = file_of(picture(64, 64, noise=True)[:, :, 0], restart_marker_blocks=3)
+    assert by_native_code(content, 1) is not None
+    changed = change(content)
+    assert changed != content and by_native_code(changed, 1) is None
+
+
+def test_what_stands_between_the_data_and_the_end_is_passed_over():
+    content = file_of(picture(20, 20))
+    pixels = by_native_code(content)
+    for between in (b"\0\0", b"\xff", b"\xff\xd3", b"\xff\xfe\0\4no", b"\xff\xe1\0\x08\xff\xd9\xff\xd9ab"):
+        np.testing.assert_array_equal(by_native_code(content[:-2] + between + content[-2:]), pixels)
+    assert by_native_code(content[:-2] + b"\xff\xfe\xff\xff" + content[-2:]) is None  # a comment that is longer than the file
+
+
 @pytest.mark.parametrize("options", [{}, {"subsampling": "4:4:4"}, {"restart_marker_blocks": 2}])
 def test_damaged_files_never_crash(options):
     random = np.random.default_rng(1)

@@ -38,6 +38,8 @@ LANES = 16  # blocks of a group
 _GROUP, _ROW = 64 * LANE, 8 * LANE  # bytes of a group, and of a row of 8 coefficients of its blocks
 _LINE = 8 * LANES  # pixels of a line of a group
 _SLACK = 3 * LANES  # bytes that may be written behind the last pixel
+_RESTART, _END_OF_IMAGE, _APPLICATION, _COMMENT = 0xD0, 0xD9, 0xE0, 0xFE  # markers; of the first and the third there are 8 and 16
+_MOST_BITS = 11  # of a difference of first coefficients
 
 # What native code is given: words of 8 bytes, first those of the image, then those of each component.
 _IMAGE = ("at", "end", "components", "planes", "across", "down", "interval", "fast", "fancy", "width", "height", "target", "sums", "blue", "red")
@@ -60,6 +62,20 @@ def long_code(table, code):
 
 
 @native
+def is_end(at, end):
+    """Does the image end behind its data? Comments, restarts, and bytes that belong to nothing, may stand before the marker that says so."""
+    while end - at >= 2:
+        marker = load8(at + 1)
+        if load8(at) != 255 or marker == 0 or marker == 255 or marker & 248 == _RESTART:
+            at += 1
+        elif end - at >= 4 and (marker & 240 == _APPLICATION or marker == _COMMENT):
+            at += 2 + (load8(at + 2) << 8 | load8(at + 3))
+        else:
+            return marker == _END_OF_IMAGE
+    return 0
+
+
+@native
 def decode(image):
     """Decodes, transforms and paints an image. 1 if the data is not plain: then nothing is said about the pixels."""
     at = load64(image + _AT)
@@ -71,13 +87,15 @@ def decode(image):
     count = 0  # how many there are
     missing = 0  # bytes of them that stand for what is not there
     left = interval
+    marker = _RESTART  # the next one
     for down in range(load64(image + _DOWN)):
         for unit in range(across):
             if interval:
                 if left == 0:
-                    if 8 * missing > count or count - 8 * missing > 7 or end - at < 2 or load8(at) != 255 or load8(at + 1) & 248 != 208:
+                    if 8 * missing > count or count - 8 * missing > 7 or end - at < 2 or load8(at) != 255 or load8(at + 1) != marker:
                         return 1
                     at += 2
+                    marker = _RESTART | (marker + 1) & 7
                     bits = 0
                     count = 0
                     missing = 0
@@ -144,10 +162,7 @@ def decode(image):
                             bits = bits << length
                             count -= length
                             size = symbol & 15
-                            if k == 0:
-                                if symbol > 11:
-                                    return 1
-                            else:
+                            if k > 0:
                                 if size == 0:
                                     if symbol != 240:
                                         break
@@ -171,7 +186,7 @@ def decode(image):
                             k += 1
         for index in range(load64(image + _PLANES)):
             transform_line(image + _FIRST + _NEXT * index, down, load64(image + _FAST))
-    if 8 * missing > count:
+    if 8 * missing > count or is_end(at, end) == 0:
         return 1
     if load64(image + _PLANES) == 1:
         return paint_gray(image)
@@ -260,7 +275,11 @@ def transform_accurate(at, step, shift):
 
 @native
 def transform_fast(at, step, shift):
-    """The same with factors of 8 bits, some of which are a part of the scales: after Arai, Agui and Nakajima."""
+    """The same with factors of 8 bits, some of which are a part of the scales: after Arai, Agui and Nakajima.
+
+    libjpeg-turbo computes it in 16 bits, which sharp edges exceed; what lies above them is cut off wherever it would count: from what is multiplied,
+    with two bits more, and from what is shifted.
+    """
     x1 = load_lanes(at + step)
     x2 = load_lanes(at + 2 * step)
     x3 = load_lanes(at + 3 * step)
@@ -270,28 +289,28 @@ def transform_fast(at, step, shift):
     total = load_lanes(at) + load_lanes(at + 4 * step)
     difference = load_lanes(at) - load_lanes(at + 4 * step)
     both = x2 + x6
-    turned = (((x2 - x6) * 362) >> 8) - both
+    rotated = ((((x2 - x6) << 18) >> 16) * 23168 >> 16) - both  # 362 / 256
     even0 = total + both
     even3 = total - both
-    even1 = difference + turned
-    even2 = difference - turned
+    even1 = difference + rotated
+    even2 = difference - rotated
     z13 = x5 + x3
     z10 = x5 - x3
     z11 = x1 + x7
     z12 = x1 - x7
-    z5 = ((z10 + z12) * 473) >> 8
+    z5 = (((z10 + z12) << 18) >> 16) * 30272 >> 16  # 473 / 256
     odd0 = z11 + z13
-    odd1 = ((z10 * -669) >> 8) + z5 - odd0
-    odd2 = (((z11 - z13) * 362) >> 8) - odd1
-    odd3 = ((z12 * 277) >> 8) - z5 + odd2
-    store_lanes(at, (even0 + odd0) >> shift)
-    store_lanes(at + step, (even1 + odd1) >> shift)
-    store_lanes(at + 2 * step, (even2 + odd2) >> shift)
-    store_lanes(at + 3 * step, (even3 - odd3) >> shift)
-    store_lanes(at + 4 * step, (even3 + odd3) >> shift)
-    store_lanes(at + 5 * step, (even2 - odd2) >> shift)
-    store_lanes(at + 6 * step, (even1 - odd1) >> shift)
-    store_lanes(at + 7 * step, (even0 - odd0) >> shift)
+    odd1 = (((z10 << 18) >> 16) * -26432 >> 16) - z10 + z5 - odd0  # -669 / 256, less 1 of which 16 bits hold
+    odd2 = ((((z11 - z13) << 18) >> 16) * 23168 >> 16) - odd1
+    odd3 = (((z12 << 18) >> 16) * 17728 >> 16) - z5 + odd2  # 277 / 256
+    store_lanes(at, (even0 + odd0) << 16 >> shift + 16)
+    store_lanes(at + step, (even1 + odd1) << 16 >> shift + 16)
+    store_lanes(at + 2 * step, (even2 + odd2) << 16 >> shift + 16)
+    store_lanes(at + 3 * step, (even3 - odd3) << 16 >> shift + 16)
+    store_lanes(at + 4 * step, (even3 + odd3) << 16 >> shift + 16)
+    store_lanes(at + 5 * step, (even2 - odd2) << 16 >> shift + 16)
+    store_lanes(at + 6 * step, (even1 - odd1) << 16 >> shift + 16)
+    store_lanes(at + 7 * step, (even0 - odd0) << 16 >> shift + 16)
     return 0
 
 
@@ -399,12 +418,12 @@ def _layout(header: JpegHeader, channels: int, fancy: bool, fast: bool) -> _Layo
     coefficients = [piece(_GROUP * each * high) for each, high in zip(groups, (vertical, *[1] * (count - 1)))]
     zeros = size
     for index, component in enumerate(header.components):
-        found = codes_of(component.dc), codes_of(component.ac), scales_of(component.scales, fast)
-        if any(table is None for table in found):
+        own = codes_of(component.dc, _MOST_BITS), codes_of(component.ac), scales_of(component.scales, fast)
+        if any(table is None for table in own):
             return None
-        tables += found
+        tables += own
         wide, high = (horizontal, vertical) if index == 0 else (1, 1)
-        words += [wide, high, *map(address, found), coefficients[index], groups[index],
+        words += [wide, high, *map(address, own), coefficients[index], groups[index],
                   piece(8 * down * high * groups[index] * _LINE) if index < channels else 0, groups[index] * _LINE, 0,
                   -(-header.height * high // vertical), -(-header.width * wide // horizontal)]
     line = (-(-header.width // LANES) + 2) * LANES

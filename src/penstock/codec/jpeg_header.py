@@ -33,8 +33,11 @@ class JpegHeader(NamedTuple):
     interval: int  # units between two restarts; 0 for none
 
 
-_FRAMES, _OTHER_FRAMES = (0xC0, 0xC1), (0xC2, 0xC3, *range(0xC5, 0xC8), *range(0xC9, 0xD0))
+_FRAMES = 0xC0, 0xC1  # those of plain files
+_APPLICATIONS, _COMMENT = range(0xE0, 0xF0), 0xFE  # which may say anything
 _FINEST = ((1, 1), (2, 1), (2, 2))  # sampling factors of the first component, if those of the others are 1
+_NUMBERS = range(4)  # of tables
+_FACTORS = range(1, 5)  # for sampling
 _QUANTIZATION, _CODES, _RESTARTS, _SCAN, _JFIF, _ADOBE = 0xDB, 0xC4, 0xDD, 0xDA, 0xE0, 0xEE
 
 
@@ -64,7 +67,7 @@ def _header_of(content: bytes) -> tuple[JpegHeader, int] | None:
     while content[position] == 0xFF:
         marker, length = content[position + 1], int.from_bytes(content[position + 2:position + 4], "big")
         body, position = content[position + 4:position + 2 + length], position + 2 + length
-        if len(body) != length - 2 or not 0xC0 <= marker < 0xFF or 0xD0 <= marker <= 0xD9 or marker in _OTHER_FRAMES:
+        if len(body) != length - 2:
             return None
         if marker == _QUANTIZATION:
             scales |= _tables(body, lambda first: 129 if first >> 4 else 65)
@@ -82,18 +85,21 @@ def _header_of(content: bytes) -> tuple[JpegHeader, int] | None:
         elif marker == _ADOBE and body.startswith(b"Adobe") and len(body) >= 12:
             adobe = body[11]
         elif marker == _SCAN:
-            if frame is None or not _is_whole_scan(body, frame) or not _is_plain(frame, is_ycc, adobe):
+            if frame is None or not _is_whole_scan(body, frame) or not _is_plain(frame, is_ycc, adobe) or not all(map(_NUMBERS.__contains__, scales)):
                 return None
             components = tuple(JpegComponent(across, down, scales[table], codes[body[2 + 2 * index] >> 4], codes[16 + (body[2 + 2 * index] & 15)])
                                for index, (_, across, down, table) in enumerate(frame.components))
             return JpegHeader(frame.height, frame.width, components, interval), position
+        elif marker not in _APPLICATIONS and marker != _COMMENT:
+            return None
     return None
 
 
 def _is_plain(frame: JpegFrame, is_ycc: bool, adobe: int) -> bool:
     """Is an image gray, or of YCbCr with colours that are as fine as it is, half as wide, or half as wide and high?"""
     if len(frame.components) == 1:
-        return True
+        _, across, down, _ = frame.components[0]
+        return across in _FACTORS and down in _FACTORS
     numbers, factors = [each[0] for each in frame.components], [each[1:3] for each in frame.components]
     return (is_ycc or adobe == 1 or (adobe < 0 and numbers == [1, 2, 3])) and factors[0] in _FINEST and factors[1:] == [(1, 1)] * 2
 
@@ -107,19 +113,19 @@ def _is_whole_scan(body: bytes, frame: JpegFrame) -> bool:
 
 def _tables(body: bytes, size: Callable[[int], int]) -> dict[int, bytes]:
     """Tables that follow each other, by their numbers; each with its first byte."""
-    found, position = {}, 0
+    tables, position = {}, 0
     while position < len(body):
         length = size(body[position])
-        found[body[position] & 15] = body[position:position + length]
+        tables[body[position] & 15] = body[position:position + length]
         position += length
-    return found
+    return tables
 
 
 def _code_tables(body: bytes) -> dict[int, bytes]:
     """Tables of codes by class and number: lengths and symbols."""
-    found, position = {}, 0
+    tables, position = {}, 0
     while position < len(body):
         length = 17 + sum(body[position + 1:position + 17])
-        found[body[position]] = body[position + 1:position + length]
+        tables[body[position]] = body[position + 1:position + length]
         position += length
-    return found
+    return tables

@@ -38,9 +38,9 @@ def scales_of(table: bytes, fast: bool) -> np.ndarray | None:
 
 
 @functools.lru_cache(64)
-def codes_of(table: bytes) -> np.ndarray | None:
-    """A table of codes; None if its codes contradict each other."""
-    if len(table) < 16 or len(table) != 16 + sum(table[:16]) or len(table) > 16 + 256:
+def codes_of(table: bytes, largest: int = 255) -> np.ndarray | None:
+    """A table of codes; None if its codes contradict each other, or stand for symbols beyond the largest."""
+    if len(table) < 16 or len(table) != 16 + sum(table[:16]) or len(table) > 16 + 256 or max(table[16:], default=0) > largest:
         return None
     memory = np.zeros(_TABLE_BYTES, np.uint8)
     short, beyond, places = memory[:4096].view(np.uint32), memory[BEYOND:PLACES].view(np.int64), memory[PLACES:SYMBOLS].view(np.int64)
