@@ -151,6 +151,9 @@ class StaticTable(LookupTable):
             raise KernelError(FailedPreconditionError, "Table not initialized.", "run tf.tables_initializer() in this session first")
 
 
+LEAST_PLACES = 4  # of a DenseTable
+
+
 class DenseTable(LookupTable):
     """A mutable table in which two keys, the empty and the deleted one, are reserved.
 
@@ -194,10 +197,12 @@ class DenseTable(LookupTable):
         """As of any table."""
         self._check_keys(keys)
         with self._lock:
-            wanted = len(self._entries) + (np.shape(keys) or (1,))[0]
-            while wanted > self._places * self._max_load_factor:
-                self._places *= 2
+            self._make_room(len(self._entries) + (np.shape(keys) or (1,))[0])
         super().insert(keys, values)
+
+    def _make_room(self, entries: int) -> None:
+        while entries > self._places * self._max_load_factor:
+            self._places *= 2
 
     def remove(self, keys: Any) -> None:
         """As of any table."""
@@ -208,14 +213,15 @@ class DenseTable(LookupTable):
         """Makes these the only entries; ``keys`` are the places of an exported table."""
         super().replace(keys, values)
         with self._lock:
-            self._places = len(keys)
             for key in self._reserved:
                 self._entries.pop(key, None)
+            self._places = max(LEAST_PLACES, 1 << (len(keys) - 1).bit_length())  # an exported table has a power of 2
+            self._make_room(len(self._entries))
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """The keys and values of all places: behind the entries the empty key, with zeros or empty strings."""
         keys, values = super().export()
-        free = self._places - len(keys)
+        free = max(0, self._places - len(keys))  # another thread may have changed it
         blank = b"" if self.value_dtype.np == np.dtype(object) else 0
         empty = self._array([self._empty], self.key_dtype, (1,), self.key_shape)
         return (np.concatenate([keys, np.broadcast_to(empty, (free, *self.key_shape))]),

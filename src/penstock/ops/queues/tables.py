@@ -79,8 +79,10 @@ _DENSE: dict[str, Any] = {**_CREATION, "value_shape": scalar(), "initial_num_buc
 
 def _dense(ctx: Any, sharing: tuple[str, str, bool], dtypes: tuple[DType, DType], value_shape: TensorShape, buckets: int, max_load_factor: float,
            *reserved: Any) -> Any:
-    if buckets < 4 or buckets & (buckets - 1):
-        raise invalid_argument(f"Number of buckets must be at least 4 and a power of 2, got: {buckets}")
+    if buckets < tables.LEAST_PLACES or buckets & (buckets - 1):
+        raise invalid_argument(f"Number of buckets must be at least {tables.LEAST_PLACES} and a power of 2, got: {buckets}")
+    if not 0 < max_load_factor < 1:
+        raise invalid_argument(f"max_load_factor must be between 0 and 1, got: {max_load_factor:g}")
     container, shared_name, by_node = sharing
 
     def create(name: str) -> tables.DenseTable:
