@@ -91,6 +91,11 @@ def test_glob(folder):
     for pattern in (f"{folder}/[a-b].*", f"{folder.parent}/{folder.name[:-1]}?/a.txt", f"{folder}/a.txt"):
         assert gfile.Glob(pattern) == [f"{folder}/a.txt"]
     assert gfile.Glob(f"{folder}/no*") == []
+    for pattern, error, words in ((f"{folder}/no/*", tf.errors.NotFoundError, f"{folder}/no; No such file or directory"),
+                                  (f"{folder}/a.txt/*", tf.errors.FailedPreconditionError, f"{folder}/a.txt; Not a directory")):
+        with pytest.raises(error) as caught:
+            gfile.Glob(pattern)
+        assert caught.value.message == words
 
 
 def test_the_argument_names_of_later_versions(folder):

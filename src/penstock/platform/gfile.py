@@ -297,7 +297,7 @@ def Glob(filename: Any) -> list[str]:
 
 def _check_folder(folder: str) -> None:
     with _translate_errors(folder):
-        os.stat(os.path.join(folder, "."))
+        os.scandir(folder or ".").close()
 
 
 def _matching_paths(pattern: str) -> list[str]:
