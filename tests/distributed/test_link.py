@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 
-from penstock.distributed import segments, unix_sockets
+from penstock.distributed import shared_segments, unix_sockets
 from penstock.distributed.carrier_socket import SocketCarrier
 from penstock.distributed.link import Link
 from penstock.distributed.messages import MalformedMessage, Message, encode
@@ -142,9 +142,9 @@ def test_garbage_is_no_frame(garbage):
 # --- segments --------------------------------------------------------------------------------------------------------
 
 def test_segments_are_used_again():
-    written, read = segments.Written(), segments.Read()
+    written, read = shared_segments.Written(), shared_segments.Read()
     first = written.take(100_000)
-    segments.fill(first.array, [b"abc", np.arange(3, dtype=np.uint8), b""])
+    shared_segments.fill(first.array, [b"abc", np.arange(3, dtype=np.uint8), b""])
     read.add(first.number, first.descriptor)
     first.descriptor = -1
     view = read.view(first.number, 6)
@@ -159,9 +159,9 @@ def test_segments_are_used_again():
 
 
 def test_segments_have_limits(monkeypatch):
-    monkeypatch.setattr(segments, "_MAX_SEGMENTS", 2)
-    monkeypatch.setattr(segments, "_KEPT", 3 << 20)
-    written = segments.Written()
+    monkeypatch.setattr(shared_segments, "_MAX_SEGMENTS", 2)
+    monkeypatch.setattr(shared_segments, "_KEPT", 3 << 20)
+    written = shared_segments.Written()
     one, two = written.take(1 << 20), written.take(4 << 20)
     assert written.take(1 << 20) is None
     assert written.freed(one.number) is None and written.freed(two.number) is two, "more than is kept"
@@ -169,7 +169,7 @@ def test_segments_have_limits(monkeypatch):
         with pytest.raises(MalformedMessage):
             written.freed(number)
     with pytest.raises(MalformedMessage):
-        segments.Read().view(1, 10)
+        shared_segments.Read().view(1, 10)
     os.close(two.descriptor)
     written.close()
 
@@ -202,7 +202,7 @@ def test_messages_over_sockets(count):
 
 
 def test_large_messages_both_ways_at_once_do_not_lock_up(monkeypatch):
-    monkeypatch.setattr(segments, "AVAILABLE", False)  # everything through the socket, more than it can hold
+    monkeypatch.setattr(shared_segments, "AVAILABLE", False)  # everything through the socket, more than it can hold
     client, server = pair(echo)
     values = np.arange(2_000_000, dtype=np.float32)
     got = []

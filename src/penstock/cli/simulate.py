@@ -17,8 +17,8 @@ from penstock.simulate.network import NetworkSpeed
 from penstock.simulate.predict import predict
 from penstock.simulate.profile import JobProfile
 from penstock.simulate.ring import all_reduce
+from penstock.simulate.simulated_trace import SimulatedTrace
 from penstock.simulate.stragglers import Straggling
-from penstock.simulate.trace import SimulatedTrace
 
 _EPILOG = """\
 The program runs for a moment, as worker 0 of the cluster that it is told of (TF_CONFIG, or --flags as in `penstock launch`), with all tasks inside

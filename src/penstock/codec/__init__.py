@@ -7,7 +7,7 @@
     object_memory.py  how Python keeps strings in memory
     objects.py        strings of arrays as addresses, and back
     framing.py        the records of a TFRecord file, many at a time
-    wire.py           the encoding of protocol buffers
+    proto_wire.py     the encoding of protocol buffers
     examples.py       the features of serialized Examples
     numerals.py       numbers in text
     csv.py            lines of comma-separated values

@@ -17,7 +17,7 @@ from penstock.codec.library import functions
 from penstock.codec.object_memory import DATA, SIZE, TYPE, address
 from penstock.codec.objects import PIECE, pieces_of, strings_of
 from penstock.codec.primitives import cell, copy, load8, load64, store64
-from penstock.codec.wire import float_values, integer_values, span, string_values
+from penstock.codec.proto_wire import float_values, integer_values, span, string_values
 
 FOUND = 24  # bytes of an entry: the kind of the values, where they begin, where they end
 _BYTES, _FLOATS, _INTEGERS = 0x0A, 0x12, 0x1A  # the tags of a Feature's kinds; 0: there is none

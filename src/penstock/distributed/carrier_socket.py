@@ -19,7 +19,7 @@ from typing import Any
 from penstock.distributed.link import Link
 from penstock.distributed.messages import MalformedMessage
 from penstock.distributed.poller import POLLER, collects
-from penstock.distributed.segments import SHARED_MIN, Read, Segment, Written, fill
+from penstock.distributed.shared_segments import SHARED_MIN, Read, Segment, Written, fill
 from penstock.distributed.wire import DROP, FREE, SEGMENT, SHARED, SHARED_AT, Splitter, header
 from penstock.errors import OpError, UnavailableError
 from penstock.execute.threads import POOL

@@ -17,7 +17,7 @@ from penstock.distributed.guest_clusters import GuestClusters, Membership
 from penstock.distributed.master_session import MasterSession
 from penstock.distributed.messages import Message
 from penstock.distributed.peers import Peers
-from penstock.distributed.recording import Recorder
+from penstock.distributed.step_recording import Recorder
 from penstock.distributed.worker import Worker
 from penstock.errors import AbortedError, CancelledError, OpError, PermissionDeniedError
 

@@ -22,8 +22,8 @@ from penstock.distributed.parts import Part, split
 from penstock.distributed.peers import Peers, deadline, ignore
 from penstock.distributed.permissions import check_foreign
 from penstock.distributed.probing import Relay
-from penstock.distributed.recording import Recorder
 from penstock.distributed.session_graph import SessionGraph, spanning
+from penstock.distributed.step_recording import Recorder
 from penstock.distributed.step_run import PlannedPart, StepRun
 from penstock.distributed.worker import RunOrder, Worker
 from penstock.graph.device import DeviceSpec

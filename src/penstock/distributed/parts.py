@@ -12,7 +12,7 @@ from typing import Any
 
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 
-from penstock.distributed import loops
+from penstock.distributed import spanning_loops
 from penstock.distributed.cluster_spec import task_of
 from penstock.errors import InvalidArgumentError
 from penstock.graph.exporter import Kept
@@ -69,10 +69,10 @@ def split(program: Program, every_edge: bool = False) -> list[Part]:
 
 def _cut_loops(program: Program) -> list[Partition]:
     """The parts of a program with loops, which may span tasks; its nodes are rewired."""
-    loops.gather(program)
-    frames = loops.frames_of(program)
+    spanning_loops.gather(program)
+    frames = spanning_loops.frames_of(program)
     cuts = cut(program, task_of)
-    loops.drive(cuts, frames, task_of)
+    spanning_loops.drive(cuts, frames, task_of)
     return cuts
 
 

@@ -1,8 +1,8 @@
 """The graph of a client's session as its master keeps it: as the client sent it, and as steps are planned from it.
 
 Conditionals and loops come as operations on functions. One that lies on one task stays that: its task runs it natively. One whose body names several
-tasks becomes Switch, Merge, Enter, ... nodes, which are cut like any others (``loops.py``). Which those are is known when a program has been placed;
-from then on they are nodes in all further plans of the session.
+tasks becomes Switch, Merge, Enter, ... nodes, which are cut like any others (``spanning_loops.py``). Which those are is known when a program has been
+placed; from then on they are nodes in all further plans of the session.
 """
 from __future__ import annotations
 

@@ -12,7 +12,9 @@ _PATIENCE = 10.0  # seconds; longer than a task gives the others
 
 
 def record_cluster(target: str, steps: int, seconds: int) -> list[dict[str, Any]]:
-    """The next steps of all masters of a cluster, as ``recording.py`` tells them: ``{"task", "steps": [{"session", "devices": {device: rows}}]}``."""
+    """The next steps of all masters of a cluster, as ``step_recording.py`` tells them.
+
+    Each is ``{"task", "steps": [{"session", "devices": {device: rows}}]}``."""
     return _ask(target, Message("Record", {"all": True, "steps": steps, "seconds": seconds}), _PATIENCE + seconds)
 
 

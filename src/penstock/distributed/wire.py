@@ -4,7 +4,7 @@
 
 A conversation is opened by one side with a request. Either side may then send further messages, until the other one
 gives its final answer (DONE) or the opener gives up (CANCEL). A frame with the flag SHARED has no message in it: it names a
-piece of shared memory in which the message is (``segments.py``). ``Splitter`` cuts a stream of bytes into frames; it
+piece of shared memory in which the message is (``shared_segments.py``). ``Splitter`` cuts a stream of bytes into frames; it
 believes no size that it cannot have.
 """
 from __future__ import annotations

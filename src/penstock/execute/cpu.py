@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.execute.blocks import in_blocks, runs_in_blocks
+from penstock.execute.blockwise import in_blocks, runs_in_blocks
 from penstock.execute.recheck import kernel_with_check, result_checked
 from penstock.program.devices import Device, DeviceKind
 from penstock.program.ir import Node, RegionBody, carries_reference

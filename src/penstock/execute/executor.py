@@ -14,7 +14,7 @@ from typing import Any
 
 from penstock import errors
 from penstock.errors import OpError
-from penstock.execute.blocks import unshared_arrays
+from penstock.execute.blockwise import unshared_arrays
 from penstock.execute.device_plan import DevicePlan
 from penstock.execute.failures import describe, waiting_at
 from penstock.execute.step import GRACE, Step, out_of_time, working_for

@@ -6,8 +6,8 @@ NextIteration hands a value to the next iteration of its frame, unless it is dea
 was ever alive when all of the frame has ended, its Exits are dead there.
 
 A dead value crosses between tasks as such: Send hands it over, and the other task's Recv is dead. In a loop a tensor crosses once per iteration,
-under a key that names it; who makes a Recv run in every iteration is told in ``distributed/loops.py``. Kernels that may wait get a thread of their
-own; what they give, like what is received, comes back as an *arrival*.
+under a key that names it; who makes a Recv run in every iteration is told in ``distributed/spanning_loops.py``. Kernels that may wait get a thread of
+their own; what they give, like what is received, comes back as an *arrival*.
 """
 from __future__ import annotations
 

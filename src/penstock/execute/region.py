@@ -21,7 +21,7 @@ from penstock.execute.cut_region import MOST, CutRegion, Interpret, report_of_ca
 from penstock.execute.environment import Environment
 from penstock.execute.kernels import kernel_of
 from penstock.execute.report import KernelReport, PlanReport, watch
-from penstock.execute.results import LARGE, RESULTS
+from penstock.execute.result_memory import LARGE, RESULTS
 from penstock.execute.step import check_step, kernels_in_functions, works_alone
 from penstock.graph import dtypes
 from penstock.native.calls import Unsupported

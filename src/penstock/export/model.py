@@ -14,12 +14,12 @@ from penstock.export.entries import Entry, identifier
 from penstock.export.failures import CannotExport
 from penstock.export.freezing import FrozenStep, Variable, freeze, updated_variables, values_of, variables_of
 from penstock.export.header import header
+from penstock.export.independent_rows import check_rows
 from penstock.export.javascript import loader_text
 from penstock.export.linking import link
 from penstock.export.memory import ExportedMemory, PlacedTable
 from penstock.export.objects import compile_object
 from penstock.export.quantising import Quantised
-from penstock.export.rows import check_rows
 from penstock.export.runtime import Runtime
 from penstock.export.source import Named, entry_of, opened
 from penstock.export.tables import FrozenTable, fold, specialise

@@ -16,9 +16,9 @@ from penstock.graph.dtypes import resource
 from penstock.graph.function import FuncGraph
 from penstock.graph.node import Tensor
 from penstock.graph.static import known_values
-from penstock.imperative.blocks import Capture, Copy, as_block, call_block, count_block
 from penstock.imperative.eager_graph import EagerGraph
 from penstock.imperative.operation import Call, EagerOperation, Edge, value_key
+from penstock.imperative.recorded_blocks import Capture, Copy, as_block, call_block, count_block
 from penstock.imperative.recording import Recording
 
 _MOST = 256  # structures that are remembered

@@ -27,9 +27,9 @@ from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import as_shape
 from penstock.graph.tensor_spec import TensorSpec
-from penstock.imperative.blocks import as_block, call_block
 from penstock.imperative.eager_graph import EagerGraph
 from penstock.imperative.operation import EagerOperation
+from penstock.imperative.recorded_blocks import as_block, call_block
 from penstock.imperative.tensor import EagerTensor
 from penstock.ops.flow.call_function import CallFunction
 from penstock.ops.flow.control_flow import leaf_of, parts_of

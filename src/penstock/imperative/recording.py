@@ -29,7 +29,7 @@ class State:
 
     def __init__(self) -> None:
         self.calls: dict[Any, Any] = {}  # what is called next: by arguments, a Call and its constants; by inputs, Calls that may fit
-        self.blocks: dict[Any, Call] = {}  # the same for blocks, by the block and its inputs: see ``blocks.py``
+        self.blocks: dict[Any, Call] = {}  # the same for blocks, by the block and its inputs: see ``recorded_blocks.py``
         self.guess: Any = None  # the call that was made here last: see ``guesses.py``
         self.plans: dict[Any, Any] = {}  # by the values that leave the segment: see ``segments.py``
         self.walks: dict[Any, Any] = {}  # what tapes have done here: see ``backward.py``

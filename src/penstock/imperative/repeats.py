@@ -1,7 +1,7 @@
 """What a program does again and again with the same variables, recorded as one block from its second time on: the update of an optimizer.
 
 The caller says by a key what the operations depend on besides the tensors that it gives: the variables, and Python values. The first time they are
-recorded one by one, and traced as a block (``blocks.py``), which is recorded as one operation from the second time on.
+recorded one by one, and traced as a block (``recorded_blocks.py``), which is recorded as one operation from the second time on.
 """
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 from penstock.graph.function import FuncGraph
 from penstock.graph.node import Tensor
-from penstock.imperative.blocks import as_block, call_block
 from penstock.imperative.eager_graph import EagerGraph
 from penstock.imperative.operation import EagerOperation, Edge
+from penstock.imperative.recorded_blocks import as_block, call_block
 
 _MOST = 16  # keys that are remembered: a block keeps the variables that it touches
 

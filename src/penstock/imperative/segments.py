@@ -32,8 +32,8 @@ from penstock.graph.function import FuncGraph
 from penstock.graph.graph import Graph
 from penstock.graph.node import Tensor
 from penstock.graph.shape import TensorShape
-from penstock.imperative.blocks import operations_of
 from penstock.imperative.operation import HOST, UNSET, EagerOperation, Edge, hashable
+from penstock.imperative.recorded_blocks import operations_of
 from penstock.imperative.recording import State
 from penstock.ops.constant import Const, Placeholder
 from penstock.ops.flow.call_function import CallFunction

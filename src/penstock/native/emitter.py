@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from penstock.native.fusion.cluster_code import Loop
     from penstock.native.items import Item
     from penstock.native.kernels.arrays import Arrays
-    from penstock.native.kernels.blocks import Blocks
     from penstock.native.kernels.indexing import Indexing
     from penstock.native.kernels.lookups import Lookups
     from penstock.native.kernels.moves import Moves
@@ -42,12 +41,13 @@ if TYPE_CHECKING:
     from penstock.native.kernels.randomness import Randomness
     from penstock.native.kernels.resampling import Resampling
     from penstock.native.kernels.scans import Scans
+    from penstock.native.kernels.space_to_depth import Blocks
     from penstock.native.specialise.flow import Flow
 
 # Families of kernels: what ``emit.NAME`` is. They are loaded when an op asks for one, for they stand above this module: they call back.
 FAMILIES = {
     "move": "penstock.native.kernels.moves:Moves",
-    "blocks": "penstock.native.kernels.blocks:Blocks",
+    "blocks": "penstock.native.kernels.space_to_depth:Blocks",
     "index": "penstock.native.kernels.indexing:Indexing",
     "lookup": "penstock.native.kernels.lookups:Lookups",
     "windows": "penstock.native.kernels.pooling:Pooling",

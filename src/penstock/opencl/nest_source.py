@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.graph import dtypes as dt
-from penstock.native.fusion.accumulators import wide_dtype
 from penstock.native.fusion.loop_nest import Fold, Nest, OpStep
 from penstock.native.fusion.lowering import lower
 from penstock.native.fusion.nest_layout import Layout, NestAxis
+from penstock.native.fusion.reducers import wide_dtype
 from penstock.native.vector.types import VectorValue
 from penstock.opencl.builder import SourceBuilder, literal
 from penstock.opencl.functions import texts

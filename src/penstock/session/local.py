@@ -12,7 +12,7 @@ from penstock import errors
 from penstock.execute.environment import Environment
 from penstock.execute.pipeline import Pipeline, PlannedStep
 from penstock.execute.probe import Probe
-from penstock.execute.results import RESULTS
+from penstock.execute.result_memory import RESULTS
 from penstock.execute.step import Step
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor

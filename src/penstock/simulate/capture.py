@@ -32,8 +32,8 @@ from penstock.program.devices import Kernel
 from penstock.program.ir import Node, Program
 from penstock.program.stages import Observer, observing
 from penstock.session.observers import RunObserver, SessionRun, observing_runs
-from penstock.simulate.blocks import Measured, PlanOfTask, step_profile
 from penstock.simulate.profile import WORKER, JobProfile, StepProfile
+from penstock.simulate.work_blocks import Measured, PlanOfTask, step_profile
 from penstock.state.resources import Ref, held_value
 
 _WARM = 5  # runs of a step before it counts

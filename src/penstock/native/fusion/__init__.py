@@ -5,6 +5,6 @@
     cluster_space.py, clusters.py           which items share a space, and so a nest
     cluster_writer.py, cluster_code.py      a cluster as a nest over arrays, and its calls
     loop_nest.py, nest_layout.py, spills.py what a nest computes; its axes and parts; what is kept from loop to loop
-    nest_kernel.py, accumulators.py         its loops, as LLVM IR; how it folds
+    nest_kernel.py, reducers.py             its loops, as LLVM IR; how it folds
     lowering.py                             what the ops themselves say of one element
 """

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from penstock.graph.dtypes import DType, as_dtype
 from penstock.native.calls import Array, Code, row_major
-from penstock.native.fusion.accumulators import wide_dtype
 from penstock.native.fusion.loop_nest import Fold, Nest, NestInput, NestOutput, OpStep
 from penstock.native.fusion.nest_kernel import module_for
 from penstock.native.fusion.nest_layout import Layout, NestPart
+from penstock.native.fusion.reducers import wide_dtype
 from penstock.native.fusion.spills import last_reads, spills, step_cost
 from penstock.native.kernels.axes import Strides
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from penstock.graph.opdef import OpDef
-from penstock.native.fusion.accumulators import Folding
 from penstock.native.fusion.loop_nest import result_types
 from penstock.native.fusion.lowering import why_not
+from penstock.native.fusion.reducers import Folding
 from penstock.native.items import Item, Value
 from penstock.native.unsupported import Unsupported
 

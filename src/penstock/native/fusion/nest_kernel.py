@@ -15,9 +15,9 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
-from penstock.native.fusion.accumulators import Folding, RowAccumulator
 from penstock.native.fusion.loop_nest import Nest, OpStep
 from penstock.native.fusion.lowering import lower
+from penstock.native.fusion.reducers import Folding, RowAccumulator
 from penstock.native.fusion.spills import spills, step_cost
 from penstock.native.vector.builder import VectorBuilder
 from penstock.native.vector.elements import Elements, lanes_below, load_uniform, store_lane

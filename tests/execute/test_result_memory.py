@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.execute import results
-from penstock.execute.results import LARGE, RESULTS, Results
+from penstock.execute import result_memory
+from penstock.execute.result_memory import LARGE, RESULTS, Results
 from penstock.native.config import config
 
 SHAPE = (LARGE // 4,)
@@ -82,7 +82,7 @@ def test_a_variable_does_not_share_its_memory(eager):
 
 
 def test_how_much_is_remembered(monkeypatch):
-    monkeypatch.setattr(results, "_MOST", 3 * LARGE)
+    monkeypatch.setattr(result_memory, "_MOST", 3 * LARGE)
     kept = Results()
     places = []
     for _ in range(5):

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from penstock.simulate.job import Cluster, Simulation
-from penstock.simulate.trace import SimulatedTrace
+from penstock.simulate.simulated_trace import SimulatedTrace
 from simulate.test_job import PS, USUAL, dense
 
 pytestmark = pytest.mark.graph

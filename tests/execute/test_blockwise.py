@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.execute import blocks
+from penstock.execute import blockwise
 from penstock.graph.graph import Graph
 from penstock.graph.opdef import REGISTRY
 from penstock.program import ir
@@ -25,8 +25,8 @@ MB = 1 << 20
 @pytest.fixture
 def small(monkeypatch):
     """Every array is large, and a block has few elements."""
-    monkeypatch.setattr(blocks, "LARGE", 1)
-    monkeypatch.setattr(blocks, "_BLOCK", 24)
+    monkeypatch.setattr(blockwise, "LARGE", 1)
+    monkeypatch.setattr(blockwise, "_BLOCK", 24)
 
 
 @np.errstate(all="ignore")
@@ -39,11 +39,11 @@ def test_blocks_agree_with_the_whole(example, small):
     kernel = node.definition.bind(node, None)
     arrays = [array for arrays in call.arrays for array in arrays]
     wanted = as_tuple(kernel(*arrays))
-    if not blocks.runs_in_blocks(node):
+    if not blockwise.runs_in_blocks(node):
         return
     for spare in (False, True):
         values = [array.copy() for array in arrays]
-        found = as_tuple(blocks.in_blocks(node, kernel)(*values, spare=[value for value in values if value.ndim] if spare else ()))
+        found = as_tuple(blockwise.in_blocks(node, kernel)(*values, spare=[value for value in values if value.ndim] if spare else ()))
         for one, other in zip(found, wanted):
             assert (one.dtype, one.shape) == (other.dtype, other.shape)
             np.testing.assert_array_equal(one, other)
