@@ -32,7 +32,7 @@ from table import machine  # noqa: E402
 from text_tables import markdown  # noqa: E402
 
 from penstock.simulate import calibration, costs  # noqa: E402
-from penstock.simulate.capture import Order  # noqa: E402
+from penstock.simulate.capture import CaptureOrder  # noqa: E402
 from penstock.simulate.job import Cluster, Result, Simulation  # noqa: E402
 from penstock.simulate.measuring import measure  # noqa: E402
 from penstock.simulate.modes import synchronous  # noqa: E402
@@ -59,7 +59,7 @@ def profile(name: str, folder: Path) -> JobProfile:
     path, (ps, arguments, runs) = folder / f"{name}.json", PROFILES[name]
     if not path.exists():
         print(f"measuring {name} ...", flush=True)
-        measured = measure(Order([str(HERE / "paper_models.py"), *arguments], ps, 1, "", runs=runs, seconds=60.0))
+        measured = measure(CaptureOrder([str(HERE / "paper_models.py"), *arguments], ps, 1, "", runs=runs, seconds=60.0))
         measured.program = " ".join(["paper_models.py", *arguments])
         path.write_text(measured.to_json())
     return JobProfile.from_json(path.read_text())

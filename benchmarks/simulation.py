@@ -28,7 +28,7 @@ from table import machine  # noqa: E402
 
 from penstock.platform.cpus import available_cpus  # noqa: E402
 from penstock.simulate.calibration import measure_local  # noqa: E402
-from penstock.simulate.capture import Order  # noqa: E402
+from penstock.simulate.capture import CaptureOrder  # noqa: E402
 from penstock.simulate.costs import Costs  # noqa: E402
 from penstock.simulate.job import Cluster, Simulation  # noqa: E402
 from penstock.simulate.measuring import measure as measure_profile  # noqa: E402
@@ -114,7 +114,7 @@ def profile_of(row: Row) -> JobProfile:
     addresses = {"ps": [f"ps-{index}:2222" for index in range(PS)], "worker": ["worker-0:2222"]}
     settings = {**settings_of(row, 1, 60.0), "warmup": 0.0, "cluster": addresses}
     program = [str(HERE / "cluster_task.py"), "penstock", "worker", "0", json.dumps(settings)]
-    profile = measure_profile(Order(program, PS, 1, "", runs=RUNS.get(row.model, 40), seconds=60.0))
+    profile = measure_profile(CaptureOrder(program, PS, 1, "", runs=RUNS.get(row.model, 40), seconds=60.0))
     profile.program = "cluster_task.py"
     return profile
 

@@ -11,7 +11,7 @@ import pytest
 
 from penstock.cli import simulate
 from penstock.simulate import costs
-from penstock.simulate.capture import Order
+from penstock.simulate.capture import CaptureOrder
 from penstock.simulate.measuring import measure
 from support.process import environment
 
@@ -134,7 +134,7 @@ def test_the_softmax_of_the_language_model_is_computed_where_its_shards_are():
     """Words, rows, activations and their gradients travel; the weights of a shard do not, nor does their gradient."""
     example = Path(__file__).parents[2] / "examples" / "language_model.py"
     program = [str(example), "--sampled", "0", "--vocabulary", "2000", "--units", "16", "--batch", "4"]
-    profile = measure(Order(program, 2, 1, "", runs=20))  # more runs than it takes to tell the perplexity
+    profile = measure(CaptureOrder(program, 2, 1, "", runs=20))  # more runs than it takes to tell the perplexity
     shard = 1000 * 512 * 4
     sent = {message.bytes for part in profile.step.parts for block in part.blocks for message in block.sends}
     assert profile.variables["/job:ps/replica:0/task:1"]["softmax/part_1"] == shard

@@ -132,7 +132,7 @@ FUNCTIONS = [collatz, odd_sum, logic, both, bits, floats, split, lanes]
 
 @pytest.fixture(scope="module")
 def code():
-    library = target.Library(target.object_code(target.optimised(module_text(FUNCTIONS, target.triple()))),
+    library = target.LinkedCode(target.object_code(target.optimised(module_text(FUNCTIONS, target.triple()))),
                              *(f"codec_{function.name}" for function in FUNCTIONS))
 
     class Code:

@@ -16,7 +16,7 @@ def everything(build, vectorise=True):
     """All elements of a dataset and the errors between them; ``vectorise`` off: functions are called, and orders drawn, for each element."""
     with tf.Graph().as_default(), tf.Session() as session, pytest.MonkeyPatch.context() as patch:
         if not vectorise:
-            patch.setattr(dataset_core.Caller, "vectorised", lambda self: None)
+            patch.setattr(dataset_core.BoundFunction, "vectorised", lambda self: None)
             patch.setattr(dataset_shuffle, "_are_uniform", lambda types, shapes: False)
         iterator = build().make_initializable_iterator()
         element = iterator.get_next()
@@ -88,8 +88,8 @@ def test_same_with_and_without(name):
 
 def test_functions_with_a_form_for_many_are_called_once_for_a_batch(monkeypatch):
     calls = []
-    plain_call = dataset_core.Caller.__call__
-    monkeypatch.setattr(dataset_core.Caller, "__call__", lambda self, *element: calls.append(1) or plain_call(self, *element))
+    plain_call = dataset_core.BoundFunction.__call__
+    monkeypatch.setattr(dataset_core.BoundFunction, "__call__", lambda self, *element: calls.append(1) or plain_call(self, *element))
     everything(lambda: Dataset.from_tensor_slices(np.arange(10)).map(lambda x: x + 1).batch(4))
     assert not calls
     everything(lambda: Dataset.from_tensor_slices(np.arange(10)).map(lambda x: x + tf.random_uniform([], 0, 2, tf.int64)).batch(4))

@@ -12,7 +12,7 @@ from penstock.simulate.costs import Costs
 from penstock.simulate.job import Cluster, Simulation, readable
 from penstock.simulate.modes import synchronous
 from penstock.simulate.network import NetworkSpeed
-from penstock.simulate.profile import WORKER, JobProfile, Message, Part, StepProfile, WorkBlock, with_serial_parts
+from penstock.simulate.profile import WORKER, JobProfile, StepProfile, TaskPart, TensorMessage, WorkBlock, with_serial_parts
 from penstock.simulate.report import describe, too_large, uneven, unshared, what_would_help
 from penstock.simulate.ring import all_reduce
 from penstock.simulate.stragglers import Straggling
@@ -27,12 +27,12 @@ MEGABYTE = 1_000_000
 
 def dense(servers: int = 1, size: int = MEGABYTE, compute: float = 0.0) -> JobProfile:
     """All parameters go to the worker, as many gradients come back and are applied."""
-    worker, parts = Part(WORKER, [WorkBlock(native=compute)]), []
+    worker, parts = TaskPart(WORKER, [WorkBlock(native=compute)]), []
     for index in range(servers):
-        read = WorkBlock(sends=[Message(WORKER, 1, size, 2 * index)])
-        parts.append(Part(PS[index], [read, WorkBlock(receives=[2 * index + 1], needs=[0], python=1e-4)]))
+        read = WorkBlock(sends=[TensorMessage(WORKER, 1, size, 2 * index)])
+        parts.append(TaskPart(PS[index], [read, WorkBlock(receives=[2 * index + 1], needs=[0], python=1e-4)]))
         worker.blocks[0].receives.append(2 * index)
-        worker.blocks[0].sends.append(Message(PS[index], 1, size, 2 * index + 1))
+        worker.blocks[0].sends.append(TensorMessage(PS[index], 1, size, 2 * index + 1))
     return JobProfile("dense", servers, 1, StepProfile([worker, *parts]), variables={PS[index]: {"v": size} for index in range(servers)})
 
 
@@ -110,7 +110,7 @@ def test_what_cannot_be_made_synchronous(recorded):
     with pytest.raises(ValueError, match="cannot be backups"):
         synchronous(dense(), 4, 4)
     with pytest.raises(ValueError, match="--ps"):
-        synchronous(JobProfile("alone", 0, 1, StepProfile([Part(WORKER, [WorkBlock(python=1.0)])])), 4)
+        synchronous(JobProfile("alone", 0, 1, StepProfile([TaskPart(WORKER, [WorkBlock(python=1.0)])])), 4)
 
 
 def test_equal_seeds_give_equal_runs():
@@ -173,7 +173,7 @@ def test_a_parameter_server_that_holds_nearly_everything():
 
 
 def test_workers_that_share_nothing():
-    alone = JobProfile("alone", 0, 1, StepProfile([Part(WORKER, [WorkBlock(python=1e-3)])]))
+    alone = JobProfile("alone", 0, 1, StepProfile([TaskPart(WORKER, [WorkBlock(python=1e-3)])]))
     assert "each trains a model of its own: add --ps" in unshared(alone, Cluster(2))
     assert unshared(alone, Cluster(1)) == unshared(dense(), Cluster(2)) == unshared(all_reduce(dense(), 4), Cluster(4)) == ""
 
@@ -183,7 +183,7 @@ def test_names_of_tasks():
 
 
 def test_what_threads_cannot_share_is_that_of_all_blocks_of_a_task():
-    alone, together = (JobProfile("p", 0, 1, StepProfile([Part(WORKER, [WorkBlock(native=first), WorkBlock(native=second), WorkBlock(python=1.0)])]))
-                       for first, second in ((0.1, 0.3), (0.1, 0.15)))
+    works = [[WorkBlock(native=first), WorkBlock(native=second), WorkBlock(python=1.0)] for first, second in ((0.1, 0.3), (0.1, 0.15))]
+    alone, together = (JobProfile("p", 0, 1, StepProfile([TaskPart(WORKER, blocks)])) for blocks in works)
     blocks = with_serial_parts(alone, together, 2).step.parts[0].blocks
     assert [round(block.serial, 3) for block in blocks] == [0.25, 0.25, 0.0]  # 0.25 of 0.4 seconds are left, where two threads could leave half

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.simulate.clock import Clock
-from penstock.simulate.machine import Crowding, Machine, Process
+from penstock.simulate.machine import Crowding, Process, SimulatedMachine
 from penstock.simulate.network import Fabric, NetworkSpeed
 from penstock.simulate.stragglers import Straggling
 
@@ -27,7 +27,7 @@ def clock() -> Clock:
 
 
 def test_cores_are_shared_equally(clock):
-    machine, log = Machine(clock, 2), Log(clock)
+    machine, log = SimulatedMachine(clock, 2), Log(clock)
     for name in "abc":
         machine.run(2.0, log(name))
     machine.run(0.5, log("short"))
@@ -37,7 +37,7 @@ def test_cores_are_shared_equally(clock):
 
 
 def test_work_that_starts_later_slows_down_the_others(clock):
-    machine, log = Machine(clock, 1), Log(clock)
+    machine, log = SimulatedMachine(clock, 1), Log(clock)
     machine.run(2.0, log("first"))
     clock.after(1.0, machine.run, 0.5, log("second"))
     clock.run()
@@ -45,7 +45,7 @@ def test_work_that_starts_later_slows_down_the_others(clock):
 
 
 def test_native_code_uses_the_cores_that_are_left(clock):
-    machine, log = Machine(clock, 4), Log(clock)
+    machine, log = SimulatedMachine(clock, 4), Log(clock)
     machine.run(3.0, log("wide"), width=4.0)
     machine.run(1.0, log("narrow"))
     clock.run()
@@ -53,14 +53,14 @@ def test_native_code_uses_the_cores_that_are_left(clock):
 
 
 def test_a_serial_part_is_not_shared_out(clock):
-    machine, log = Machine(clock, 4), Log(clock)
+    machine, log = SimulatedMachine(clock, 4), Log(clock)
     machine.run(1.0, log("half serial"), width=4.0, serial=0.5)
     clock.run()
     assert log.times["half serial"] == pytest.approx(0.5 + 0.5 / 4)
 
 
 def test_threads_hold_their_cores_while_one_of_them_works_alone(clock):
-    machine, log = Machine(clock, 2), Log(clock)
+    machine, log = SimulatedMachine(clock, 2), Log(clock)
     for name in "ab":
         machine.run(1.0, log(name), width=2.0, serial=0.5)
     clock.run()
@@ -69,7 +69,8 @@ def test_threads_hold_their_cores_while_one_of_them_works_alone(clock):
 
 def test_short_work_has_one_core_where_others_may_need_the_rest(clock):
     log = Log(clock)
-    alone, (crowded, _) = Process(Machine(clock, 2), "alone"), [Process(machine, name) for machine in [Machine(clock, 2)] for name in "ab"]
+    alone, machine = Process(SimulatedMachine(clock, 2), "alone"), SimulatedMachine(clock, 2)
+    crowded, _ = [Process(machine, name) for name in "ab"]
     alone.native(1.0, log("alone"), 0.0, is_short=True)
     crowded.native(1.0, log("with a neighbour"), 0.0, is_short=True)
     clock.run()
@@ -77,7 +78,7 @@ def test_short_work_has_one_core_where_others_may_need_the_rest(clock):
 
 
 def test_a_process_has_one_interpreter(clock):
-    machine, log = Machine(clock, 4), Log(clock)
+    machine, log = SimulatedMachine(clock, 4), Log(clock)
     process, other = Process(machine, "a"), Process(machine, "b")
     process.python(1.0, log("first"))
     process.python(1.0, log("second"))
@@ -90,7 +91,7 @@ def test_a_process_has_one_interpreter(clock):
 
 
 def test_caches_are_cold_after_others_ran(clock):
-    machine, log = Machine(clock, 1), Log(clock)
+    machine, log = SimulatedMachine(clock, 1), Log(clock)
     process, other = (Process(machine, name, Crowding(cold_bytes=2.0)) for name in "ab")
     process.native(1.0, lambda: other.native(1.0, lambda: process.native(0.001, log("again"), 0.0), 0.0), 0.0)
     clock.run()
@@ -98,7 +99,7 @@ def test_caches_are_cold_after_others_ran(clock):
 
 
 def test_threads_of_native_code_wait_for_each_other_in_a_crowd(clock):
-    machine, log = Machine(clock, 1), Log(clock)
+    machine, log = SimulatedMachine(clock, 1), Log(clock)
     first, second = (Process(machine, name, Crowding(native=1.5)) for name in "ab")
     first.native(1.0, log("alone"), 0.0)
     second.native(1.0, log("in a crowd"), 0.0)
@@ -107,7 +108,7 @@ def test_threads_of_native_code_wait_for_each_other_in_a_crowd(clock):
 
 
 def test_a_core_that_never_goes_idle_need_not_be_woken(clock):
-    machine, log = Machine(clock, 1), Log(clock)
+    machine, log = SimulatedMachine(clock, 1), Log(clock)
     first, second = (Process(machine, name, Crowding(python=0.5)) for name in "ab")
     first.python(1.0, log("woken"))
     second.python(1.0, log("in a crowd"))
@@ -116,7 +117,7 @@ def test_a_core_that_never_goes_idle_need_not_be_woken(clock):
 
 
 def test_a_process_that_is_busy_reads_several_messages_at_a_time(clock):
-    machine, log = Machine(clock, 4), Log(clock)
+    machine, log = SimulatedMachine(clock, 4), Log(clock)
     process = Process(machine, "a", Crowding(queued=0.5))
     process.python(1.0, lambda: process.python(1.0, log("third")))
     process.python(1.0, log("second"))
@@ -129,7 +130,7 @@ def test_a_process_that_is_busy_reads_several_messages_at_a_time(clock):
 
 def test_messages_stand_in_line_at_both_ends(clock):
     fabric, log = Fabric(clock, NetworkSpeed(100.0, 0.5), 0.25), Log(clock)
-    a, b, c = (Machine(clock, 1, name) for name in "abc")
+    a, b, c = (SimulatedMachine(clock, 1, name) for name in "abc")
     fabric.send(a, b, 100.0, log("a to b"))
     fabric.send(a, c, 100.0, log("a to c"))   # behind the first, on its way out
     fabric.send(c, b, 100.0, log("c to b"))   # behind the first, on its way in

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock.autograph.errors import NO_RETURN, UNDEFINED
-from penstock.autograph.state import Attribute, State, is_symbolic
+from penstock.autograph.state import AssignedState, Attribute, is_symbolic
 from penstock.graph import nest
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.convert import to_tensor
@@ -24,7 +24,7 @@ def if_(test: Any, body: Callable[[], None], orelse: Callable[[], None], names: 
     if not is_symbolic(test):
         (body if test else orelse)()
         return
-    state = State((body, orelse), names, live, attributes)
+    state = AssignedState((body, orelse), names, live, attributes)
     before = state.get()
 
     def run(block: Callable[[], None]) -> list[Any]:

@@ -15,7 +15,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-class Names(ast.NodeVisitor):
+class NamesUsed(ast.NodeVisitor):
     """The names that some statements or expressions read and write in their own scope, the attributes that they set, and what they declare."""
 
     def __init__(self, *nodes: Any) -> None:
@@ -73,13 +73,13 @@ class Names(ast.NodeVisitor):
     visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = _visit_function
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        inner = Names(*node.body, *node.bases, *node.keywords, *node.decorator_list)
+        inner = NamesUsed(*node.body, *node.bases, *node.keywords, *node.decorator_list)
         self.reads |= inner.reads
         self.writes.add(node.name)
 
     def _visit_comprehension(self, node: Any) -> None:
-        inner = Names(*ast.iter_child_nodes(node))
-        own = Names(*[generator.target for generator in node.generators]).writes
+        inner = NamesUsed(*ast.iter_child_nodes(node))
+        own = NamesUsed(*[generator.target for generator in node.generators]).writes
         walrus = {child.target.id for child in ast.walk(node) if isinstance(child, ast.NamedExpr)}  # binds around the comprehension
         self.reads |= inner.reads - own
         self.writes |= walrus
@@ -90,7 +90,7 @@ class Names(ast.NodeVisitor):
 def free_names(node: Any) -> set[str]:
     """What a function reads from around it."""
     body = node.body if isinstance(node.body, list) else [node.body]
-    names, args = Names(*body), node.args
+    names, args = NamesUsed(*body), node.args
     parameters = {arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg) if arg is not None}
     outside = names.writes & set(names.declared)
     return (names.reads | outside) - parameters - (names.writes - outside)
@@ -104,7 +104,7 @@ def _is_dotted(node: ast.expr) -> bool:
 
 def mark_live(body: list[Any]) -> None:
     """Gives each if and loop of a function's body ``ag_live``: the names that are live after it, for a loop also at its head."""
-    closures = Names(*body).closures
+    closures = NamesUsed(*body).closures
     _Marking(closures).block(body, _NONE)
 
 
@@ -121,11 +121,11 @@ class _Marking:
         return after
 
     def _reads(self, *nodes: Any) -> Live:
-        reads = Names(*nodes).reads
+        reads = NamesUsed(*nodes).reads
         return frozenset(reads.union(*[self._closures[name] for name in reads if name in self._closures]))
 
     def _plain(self, node: ast.AST, after: Live) -> Live:
-        return (after - Names(node).writes) | self._reads(node)
+        return (after - NamesUsed(node).writes) | self._reads(node)
 
     def _if(self, node: Any, after: Live) -> Live:
         node.ag_live = after
@@ -138,7 +138,7 @@ class _Marking:
 
     def _for(self, node: Any, after: Live) -> Live:
         stops = frozenset(getattr(node, "ag_stops", "").split(" or ")) - {""}
-        targets = Names(node.target).writes
+        targets = NamesUsed(node.target).writes
         node.ag_live = head = self._settle(node.body, after | stops, targets)
         return self._reads(node.iter) | head
 
@@ -152,7 +152,7 @@ class _Marking:
 
     def _with(self, node: Any, after: Live) -> Live:
         inside = self.block(node.body, after)
-        items = Names(*[item.optional_vars for item in node.items if item.optional_vars is not None])
+        items = NamesUsed(*[item.optional_vars for item in node.items if item.optional_vars is not None])
         return (inside - items.writes) | self._reads(*node.items)
 
     def _try(self, node: Any, after: Live) -> Live:

@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.autograph.branches import as_leaf, not_
 from penstock.autograph.errors import NO_RETURN, UNDEFINED
-from penstock.autograph.state import Attribute, State, is_symbolic
+from penstock.autograph.state import AssignedState, Attribute, is_symbolic
 from penstock.graph import nest
 from penstock.graph.convert import to_tensor
 from penstock.graph.effects import wait_for_effects
@@ -110,7 +110,7 @@ class _Staged:
     """A loop that becomes an operation: its variables are those of the program that it changes and that count."""
 
     def __init__(self, blocks: Sequence[Any], names: Sequence[str], live: Sequence[str], attributes: Sequence[Attribute], options: Options) -> None:
-        self._state = State(blocks, names, live, attributes)
+        self._state = AssignedState(blocks, names, live, attributes)
         self._options = {} if options is None else options()
         self._before = self._state.get()
         self._start = self._state.get_live()

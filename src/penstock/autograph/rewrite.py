@@ -18,7 +18,7 @@ from typing import Any
 
 from penstock.autograph.features import ConversionOptions, Feature
 from penstock.autograph.jumps import lower_jumps
-from penstock.autograph.liveness import Names, mark_live
+from penstock.autograph.liveness import NamesUsed, mark_live
 from penstock.autograph.templates import constant, expression, statements
 
 _IF = """
@@ -109,7 +109,7 @@ class _Scope(ast.NodeTransformer):
         function = self._function
         lower_jumps(function)
         mark_live(function.body)
-        declared = Names(*function.body).declared
+        declared = NamesUsed(*function.body).declared
         self._globals = {name for name, kind in declared.items() if kind == "global"}
         head = [f"{kind} {name}" for name, kind in declared.items()]  # they come before every use
         body = self._block(function.body)
@@ -129,7 +129,7 @@ class _Scope(ast.NodeTransformer):
 
     def _parts(self, node: Any, *parts: Any) -> dict[str, Any]:
         """What the templates of statements share: the variables that ``parts`` assign, and which of them are live."""
-        names = Names(*parts)
+        names = NamesUsed(*parts)
         own = sorted(names.writes - self._globals)
         self._bound.update(own)
         lines = ([f"nonlocal {', '.join(own)}"] if own else []) + [f"global {name}" for name in sorted(names.writes & self._globals)]

@@ -20,7 +20,7 @@ def is_symbolic(value: Any) -> bool:
     return isinstance(value, Tensor) and not value.op.graph.imperative
 
 
-class State:
+class AssignedState:
     """The variables and attributes that the blocks of a statement assign. ``live`` are the names of those that count after it."""
 
     def __init__(self, blocks: Sequence[Any], names: Sequence[str], live: Sequence[str], attributes: Sequence[Attribute]) -> None:

@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from penstock.api.alias import install_as_tensorflow
 from penstock.cli import coverage_page
-from penstock.cli.coverage_uses import Source, find_sources, read_source
+from penstock.cli.coverage_uses import ProgramUses, find_sources, read_source
 from penstock.cli.coverage_verdicts import EXISTS, IN_PART, MISSING, Verdict, judge
 
 _EPILOG = """\
@@ -51,7 +51,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def report_on(sources: list[Source]) -> dict[str, Any]:
+def report_on(sources: list[ProgramUses]) -> dict[str, Any]:
     """What the JSON output holds: a summary of distinct names, and per file its uses by line."""
     files: list[dict[str, Any]] = []
     names: dict[str, str] = {}

@@ -29,7 +29,7 @@ class Use:
 
 
 @dataclass
-class Source:
+class ProgramUses:
     """A file and what it uses."""
     path: Path
     uses: list[Use] = field(default_factory=list)
@@ -61,21 +61,21 @@ def _inside(folder: Path) -> list[Path]:
     return files
 
 
-def read_source(path: Path) -> Source:
+def read_source(path: Path) -> ProgramUses:
     """What the file uses."""
     try:
         text = _code_of(path)
     except (OSError, ValueError, SyntaxError, LookupError) as error:  # unreadable, not JSON, an unknown encoding
-        return Source(path, problem=f"cannot be read: {error}")
+        return ProgramUses(path, problem=f"cannot be read: {error}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the program's own, such as "\d" in a string
             tree = ast.parse(text, str(path))
     except (SyntaxError, ValueError, RecursionError) as error:
-        return Source(path, _uses_in_text(text), _why_not_parsed(error))
+        return ProgramUses(path, _uses_in_text(text), _why_not_parsed(error))
     finder = _Finder()
     finder.visit(tree)
-    return Source(path, finder.uses, own=frozenset(finder.own))
+    return ProgramUses(path, finder.uses, own=frozenset(finder.own))
 
 
 def _code_of(path: Path) -> str:

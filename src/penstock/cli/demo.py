@@ -28,7 +28,7 @@ SUMMARY_EVERY = 10
 _PAGE = Path(__file__).with_name("digits_page")
 
 
-class Model(NamedTuple):
+class DemoModel(NamedTuple):
     """The nodes of the graph that training feeds and fetches."""
 
     images: tf.Tensor
@@ -62,7 +62,7 @@ def dense(inputs, units, name):
         return tf.matmul(inputs, weights) + bias
 
 
-def build_model(learning_rate: float = 2e-3) -> Model:
+def build_model(learning_rate: float = 2e-3) -> DemoModel:
     """An 8x8 image through two convolutions and a hidden layer to ten logits, trained with Adam."""
     images = tf.placeholder(tf.float32, [None, 8, 8], name="images")
     labels = tf.placeholder(tf.int64, [None], name="labels")
@@ -78,7 +78,7 @@ def build_model(learning_rate: float = 2e-3) -> Model:
     accuracy = tf.reduce_mean(tf.cast(hits, tf.float32), name="accuracy")
     train = tf.train.AdamOptimizer(learning_rate).minimize(loss)
     summary = tf.summary.merge([tf.summary.scalar("loss", loss), tf.summary.scalar("accuracy", accuracy)])
-    return Model(images, labels, dropout, loss, accuracy, train, summary, tf.nn.softmax(logits, name="probabilities"))
+    return DemoModel(images, labels, dropout, loss, accuracy, train, summary, tf.nn.softmax(logits, name="probabilities"))
 
 
 def shift(images: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
@@ -124,7 +124,7 @@ def train(digits: Digits, logdir: str, epochs: int, seed: int, progress: bool = 
         return float(session.run(model.accuracy, held_out))
 
 
-def export_page(model: Model, session: tf.Session, folder: str) -> None:
+def export_page(model: DemoModel, session: tf.Session, folder: str) -> None:
     """A folder with a page that reads digits which are drawn with the mouse: the model as WebAssembly, without a server behind it."""
     tf.export({"probabilities": model.probabilities}, {"images": model.images}, folder, session=session, name="digits", target="wasm32")
     for page in (_PAGE, SHARED):

@@ -13,7 +13,7 @@ from penstock.cli.graph_sources import WatchedStep, read_graph, run_program
 from penstock.cli.run import main as run_main
 from penstock.debug.drawing import draw
 from penstock.debug.printing import print_nodes
-from penstock.debug.stages import STAGES, Stage, stages
+from penstock.debug.stages import STAGES, StageGraph, stages
 from penstock.debug.views import add_costs, of_graph_def
 from penstock.errors import OpError
 from penstock.graph.graph import Graph, default_graph
@@ -68,7 +68,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     return options
 
 
-def _write(stage: Stage, options: argparse.Namespace) -> None:
+def _write(stage: StageGraph, options: argparse.Namespace) -> None:
     metadata = options.costs
     if options.metadata:
         with open(options.metadata, "rb") as file:
@@ -82,7 +82,7 @@ def _write(stage: Stage, options: argparse.Namespace) -> None:
 
 # --- files -----------------------------------------------------------------------------------------------------------
 
-def _of_file(options: argparse.Namespace) -> Iterator[Stage]:
+def _of_file(options: argparse.Namespace) -> Iterator[StageGraph]:
     """A graph with unknown operations can be drawn, but goes no further."""
     source = read_graph(options.source)
     options.costs = source.metadata
@@ -92,13 +92,13 @@ def _of_file(options: argparse.Namespace) -> Iterator[Stage]:
             import_graph_def(source.graph_def, name="")
     except (ValueError, OpError) as error:
         views = of_graph_def(source.graph_def)
-        yield Stage("built", f"{len(views)} nodes", views, print_nodes(views))
+        yield StageGraph("built", f"{len(views)} nodes", views, print_nodes(views))
         print(f"penstock graph: no further stages, this graph cannot be imported: {error}", file=sys.stderr)
         return
     yield from _stages(graph, options)
 
 
-def _stages(graph: Graph, options: argparse.Namespace) -> Iterator[Stage]:
+def _stages(graph: Graph, options: argparse.Namespace) -> Iterator[StageGraph]:
     """The stages of the step that the options name; by default the outputs that no operation uses are fetched, with the placeholders fed."""
     named = [graph.as_graph_element(name) for name in options.fetch] or _ends(graph)
     feeds = [_tensor(graph, name) for name in options.feed] or [op.outputs[0] for op in graph.get_operations() if op.type == "Placeholder"]
@@ -122,7 +122,7 @@ def _ends(graph: Graph) -> list[Operation]:
 
 # --- programs --------------------------------------------------------------------------------------------------------
 
-def _of_program(options: argparse.Namespace) -> Iterator[Stage]:
+def _of_program(options: argparse.Namespace) -> Iterator[StageGraph]:
     watch = run_program(run_main, [options.source, *options.arguments], options.runs, options.trace)
     options.costs = None
     if options.fetch or not watch.steps:

@@ -42,14 +42,14 @@ class WatchedStep:
 
 
 @dataclass
-class Watched:
+class WatchedSteps:
     """The steps of a program, in the order in which they were first run."""
 
     steps: list[WatchedStep] = field(default_factory=list)
     runs: int = 0
 
 
-class Enough(BaseException):
+class EnoughSteps(BaseException):
     """The program has run as many steps as were asked for. No Exception, so that programs do not catch it."""
 
 
@@ -97,11 +97,11 @@ class _Watch(RunObserver):
     """Notes every step that a session runs; after ``most_runs`` of them, Enough is raised in the program."""
 
     def __init__(self, most_runs: int | None, trace: bool) -> None:
-        self.watched, self._most_runs, self._trace = Watched(), most_runs, trace
+        self.watched, self._most_runs, self._trace = WatchedSteps(), most_runs, trace
 
     def before(self, run: SessionRun) -> None:
         if self._most_runs is not None and self.watched.runs >= self._most_runs:
-            raise Enough
+            raise EnoughSteps
         self.watched.runs += 1
         if self._trace and run.metadata is None:
             run.options, run.metadata = RunOptions(trace_level=RunOptions.FULL_TRACE), RunMetadata()
@@ -121,9 +121,9 @@ class _Watch(RunObserver):
         return step
 
 
-def run_program(main: Callable[[list[str]], int], arguments: list[str], most_runs: int | None, trace: bool) -> Watched:
+def run_program(main: Callable[[list[str]], int], arguments: list[str], most_runs: int | None, trace: bool) -> WatchedSteps:
     """Runs a program to its end, or until it has run ``most_runs`` steps; returns what it did."""
     watch = _Watch(most_runs, trace)
-    with observing_runs(watch), suppress(Enough, SystemExit):
+    with observing_runs(watch), suppress(EnoughSteps, SystemExit):
         main(arguments)
     return watch.watched

@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.distributed.launch_plan import CLASSIC_FLAGS
 from penstock.simulate import calibration, costs, graph_program, machines, measuring, modes, report
-from penstock.simulate.capture import Order
+from penstock.simulate.capture import CaptureOrder
 from penstock.simulate.job import Cluster, Result
 from penstock.simulate.machines import MachineSpec
 from penstock.simulate.network import NetworkSpeed
@@ -155,7 +155,7 @@ def _profile(options: argparse.Namespace, ps: int) -> JobProfile:
     if not Path(options.program).is_file():
         raise OSError(f"can't open {options.program!r}: there is no such file")
     print(f"Measuring a step of {options.program} with {ps} ps ...", file=sys.stderr, flush=True)
-    profile = measuring.measure(Order(_program(options), ps, options.workers, "", options.flags or "", options.runs))
+    profile = measuring.measure(CaptureOrder(_program(options), ps, options.workers, "", options.flags or "", options.runs))
     profile.program = " ".join([options.program, *options.arguments])
     if options.save and ps == options.ps:
         Path(options.save).write_text(profile.to_json(), encoding="utf-8")

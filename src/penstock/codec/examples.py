@@ -203,7 +203,7 @@ EXPORTS = [locate, fixed_column, count_column, ragged_column]
 
 # --- for Python ---------------------------------------------------------------------------------------------------------------
 
-class Dense(NamedTuple):
+class DenseFeature(NamedTuple):
     """A feature with an array per example: its key, type, default values (empty for none), and shape; of a variable one, None is the first extent."""
 
     key: bytes
@@ -238,7 +238,7 @@ class Located:
     def _column(self, key: bytes) -> tuple[int, int, int]:
         return address(self._found) + FOUND * self._keys.index(key), self._stride, self._rows
 
-    def fixed(self, feature: Dense) -> np.ndarray | None:
+    def fixed(self, feature: DenseFeature) -> np.ndarray | None:
         """A feature with the same number of values in each example; None where that is not so."""
         kind, shape = feature.dtype.kind, (self._rows, *feature.shape)
         width = math.prod(feature.shape)  # type: ignore[arg-type]
@@ -253,7 +253,7 @@ class Located:
             return None
         return strings_of(target, shape) if kind == "O" else target
 
-    def counts(self, feature: Dense | Sparse) -> np.ndarray | None:
+    def counts(self, feature: DenseFeature | Sparse) -> np.ndarray | None:
         """How many values each example has; None if they are of another type."""
         counts = np.empty(self._rows, np.int64)
         wrong = self._code.count_column(*self._column(feature.key), _KINDS[feature.dtype.kind], address(counts))
@@ -265,7 +265,7 @@ class Located:
         values = None if counts is None else self._values(feature.key, feature.dtype.kind, counts, 0, np.empty(int(counts.sum()), feature.dtype))
         return None if counts is None or values is None else (values, counts)
 
-    def padded(self, feature: Dense) -> np.ndarray | None:
+    def padded(self, feature: DenseFeature) -> np.ndarray | None:
         """A feature whose first extent differs, filled up with the default; None if the numbers of values do not fit the other extents."""
         counts, inner = self.counts(feature), feature.shape[1:]
         width = int(np.prod(inner, dtype=np.int64))

@@ -55,7 +55,7 @@ def _compile_and_link(name: str) -> SimpleNamespace:
     exported: list[Native] = list(module.EXPORTS)
     build = lambda: target.optimised(module_text(exported, target.triple()))  # noqa: E731
     code = target.object_code_for(f"codec {name}", build)
-    library = target.Library(code, *(f"codec_{function.name}" for function in exported))
+    library = target.LinkedCode(code, *(f"codec_{function.name}" for function in exported))
     _libraries.append(library)
     locked, brief = getattr(module, "MAKES_OBJECTS", ()), getattr(module, "BRIEF", ())
     linked = {function.name: _callable(library, function, function in locked) for function in exported}

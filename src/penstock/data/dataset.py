@@ -11,7 +11,7 @@ from penstock.data.generator import from_generator
 from penstock.data.iterator import EagerIterator, Iterator
 from penstock.data.padding import padded_batch
 from penstock.data.seed_tensors import seed_tensors
-from penstock.data.traced_function import TracedFunction, copy_into_function
+from penstock.data.traced_function import ElementFunction, copy_into_function
 from penstock.errors import InvalidArgumentError
 from penstock.graph import dtypes as dt
 from penstock.graph.composite import SparseTensor
@@ -175,7 +175,7 @@ class Dataset(structure.Structured):
         if output_buffer_size is not None:
             return self.map(map_func, num_parallel_calls or num_threads).prefetch(output_buffer_size)
         num_parallel_calls = num_threads if num_parallel_calls is None else num_parallel_calls
-        traced = TracedFunction(map_func, "Dataset.map()", self._structure)
+        traced = ElementFunction(map_func, "Dataset.map()", self._structure)
         with traced.after_control_captures():
             if num_parallel_calls is None:
                 return self._derive(dataset_functions.MapDataset, traced.captures, specs=traced.output, f=traced.graph, preserve_cardinality=True)
@@ -187,7 +187,7 @@ class Dataset(structure.Structured):
 
     def filter(self, predicate: Callable[..., Any]) -> Dataset:
         """The elements for which a function is true."""
-        traced = TracedFunction(predicate, "Dataset.filter()", self._structure)
+        traced = ElementFunction(predicate, "Dataset.filter()", self._structure)
         traced.expect_scalar(dt.bool_, "`predicate`")
         with traced.after_control_captures():
             return self._derive(dataset_functions.FilterDataset, traced.captures, predicate=traced.graph)
@@ -196,7 +196,7 @@ class Dataset(structure.Structured):
 
     def flat_map(self, map_func: Callable[..., Any]) -> Dataset:
         """The elements of the datasets that a function makes of each element."""
-        traced = TracedFunction(map_func, "Dataset.flat_map()", self._structure)
+        traced = ElementFunction(map_func, "Dataset.flat_map()", self._structure)
         inner = dataset_structure(traced, "flat_map")
         with traced.after_control_captures():
             return self._derive(dataset_functions.FlatMapDataset, traced.captures, specs=inner, f=traced.graph)
@@ -204,7 +204,7 @@ class Dataset(structure.Structured):
     def interleave(self, map_func: Callable[..., Any], cycle_length: Any = AUTOTUNE, block_length: Any = 1,
                    num_parallel_calls: Any = None) -> Dataset:
         """As flat_map, but ``cycle_length`` datasets are read in turn, ``block_length`` elements at a time."""
-        traced = TracedFunction(map_func, "Dataset.interleave()", self._structure)
+        traced = ElementFunction(map_func, "Dataset.interleave()", self._structure)
         inner = dataset_structure(traced, "interleave")
         inputs = [int64(dataset_parallel.PROCESSORS if isinstance(cycle_length, int) and cycle_length == AUTOTUNE else cycle_length, "cycle_length"),
                   int64(block_length, "block_length")]
@@ -307,7 +307,7 @@ class Dataset(structure.Structured):
 
     def _take_while(self, predicate: Callable[..., Any]) -> Dataset:
         """``tf.data.experimental.take_while``."""
-        traced = TracedFunction(predicate, "tf.data.experimental.take_while()", self._structure)
+        traced = ElementFunction(predicate, "tf.data.experimental.take_while()", self._structure)
         traced.expect_scalar(dt.bool_, "`predicate`")
         with traced.after_control_captures():
             return self._derive(dataset_functions.TakeWhileDataset, traced.captures, predicate=traced.graph)
@@ -403,7 +403,7 @@ def _readable(legacy: Any) -> str:
     return str(element_nest.map_structure(lambda part: repr(part) if isinstance(part, dt.DType) else str(part), legacy)).replace("'", "")
 
 
-def dataset_structure(traced: TracedFunction, method: str) -> Any:
+def dataset_structure(traced: ElementFunction, method: str) -> Any:
     """The structure of the elements of the dataset that a function returns."""
     if not isinstance(traced.output, structure.DatasetSpec):
         raise TypeError(f"`map_func` passed to {method}() must return a `Dataset` object, not {traced.output}.")
@@ -419,7 +419,7 @@ def batch_length(size: Tensor, drop_remainder: Tensor) -> int | None:
 def trace_with_state(function: Callable[..., Any], user: str, state: Any, element: Any, new_state_of: Callable[[Any], Any]) -> Any:
     """Traces a function of a state and an element; where the shapes of the old and the new state differ, the shape is relaxed."""
     while True:
-        traced: Any = TracedFunction(function, user, state, element)
+        traced: Any = ElementFunction(function, user, state, element)
         new_state = new_state_of(traced.output)
         element_nest.assert_same_structure(state, new_state)
         for mine, theirs in zip(element_nest.flatten(state), element_nest.flatten(new_state)):

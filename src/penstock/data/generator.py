@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from penstock.data import element_nest, structure
-from penstock.data.traced_function import TracedFunction
+from penstock.data.traced_function import ElementFunction
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.shape import TensorShape
@@ -60,9 +60,9 @@ def from_generator(dataset_class: Any, generator: Callable[..., Any], output_typ
 
     def make(_: Any) -> Any:
         number = structure.TensorSpec(dt.int64, TensorShape(()))
-        begin = TracedFunction(lambda: py_func(generators.start, given, dt.int64), "Dataset.from_generator()")
-        step = TracedFunction(lambda state: py_func(next_components, [state], [spec.dtype for spec in leaves]), "Dataset.from_generator()", number)
-        finish = TracedFunction(lambda state: py_func(generators.finish, [state], dt.int64), "Dataset.from_generator()", number)
+        begin = ElementFunction(lambda: py_func(generators.start, given, dt.int64), "Dataset.from_generator()")
+        step = ElementFunction(lambda state: py_func(next_components, [state], [spec.dtype for spec in leaves]), "Dataset.from_generator()", number)
+        finish = ElementFunction(lambda state: py_func(generators.finish, [state], dt.int64), "Dataset.from_generator()", number)
         variant = GeneratorDataset(begin.captures, step.captures, finish.captures, init_func=begin.graph, next_func=step.graph,
                                    finalize_func=finish.graph, **structure.output_attrs(specs))
         return dataset_class(variant, specs)

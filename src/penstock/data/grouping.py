@@ -10,7 +10,7 @@ from penstock.data import element_nest
 from penstock.data.dataset import Dataset, dataset_structure, trace_with_state
 from penstock.data.interleave import Transformation
 from penstock.data.structure import DatasetSpec, TensorSpec
-from penstock.data.traced_function import TracedFunction
+from penstock.data.traced_function import ElementFunction
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
@@ -37,10 +37,10 @@ def group_by_window(key_func: Callable[..., Any], reduce_func: Callable[[Any, Da
         return cast(to_tensor(window_size if window_size_func is None else window_size_func(key)), dt.int64)
 
     def transform(dataset: Dataset) -> Dataset:
-        key = TracedFunction(lambda *element: cast(to_tensor(key_func(*element)), dt.int64), _USER, dataset._structure)
+        key = ElementFunction(lambda *element: cast(to_tensor(key_func(*element)), dt.int64), _USER, dataset._structure)
         key.expect_scalar(dt.int64, "`key_func`")
-        reduce = TracedFunction(reduce_func, _USER, _KEY, DatasetSpec(dataset._structure, Dataset._of))
-        size = TracedFunction(size_of, _USER, _KEY)
+        reduce = ElementFunction(reduce_func, _USER, _KEY, DatasetSpec(dataset._structure, Dataset._of))
+        size = ElementFunction(size_of, _USER, _KEY)
         with key.after_control_captures(), reduce.after_control_captures(), size.after_control_captures():
             return dataset._derive(GroupByWindowDataset, key.captures, reduce.captures, size.captures, key_func=key.graph, reduce_func=reduce.graph,
                                    window_size_func=size.graph, specs=dataset_structure(reduce, "group_by_window"))
@@ -59,11 +59,11 @@ def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Transfor
     user = "tf.data.experimental.group_by_reducer()"
 
     def transform(dataset: Dataset) -> Dataset:
-        key = TracedFunction(key_func, user, dataset._structure)
+        key = ElementFunction(key_func, user, dataset._structure)
         key.expect_scalar(dt.int64, "`key_func`")
-        begin = TracedFunction(reducer.init_func, user, _KEY)
+        begin = ElementFunction(reducer.init_func, user, _KEY)
         reduce = trace_with_state(reducer.reduce_func, user, begin.output, dataset._structure, lambda result: result)
-        finish = TracedFunction(reducer.finalize_func, user, reduce.state)
+        finish = ElementFunction(reducer.finalize_func, user, reduce.state)
         with key.after_control_captures(), begin.after_control_captures(), reduce.after_control_captures(), finish.after_control_captures():
             return dataset._derive(GroupByReducerDataset, key.captures, begin.captures, reduce.captures, finish.captures, specs=finish.output,
                                    key_func=key.graph, init_func=begin.graph, reduce_func=reduce.graph, finalize_func=finish.graph)

@@ -10,7 +10,7 @@ from penstock.data import element_nest, structure
 from penstock.data.dataset import Dataset, dataset_structure, int64
 from penstock.data.seed_tensors import seed_tensors
 from penstock.data.structure import TensorSpec
-from penstock.data.traced_function import TracedFunction
+from penstock.data.traced_function import ElementFunction
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.shape import TensorShape
@@ -30,7 +30,7 @@ def parallel_interleave(map_func: Callable[..., Any], cycle_length: Any, block_l
                         buffer_output_elements: Any = None, prefetch_input_elements: Any = None) -> Transformation:
     """As ``Dataset.interleave``, with ``cycle_length`` threads that read ahead."""
     def transform(dataset: Dataset) -> Dataset:
-        traced = TracedFunction(map_func, "tf.data.experimental.parallel_interleave()", dataset._structure)
+        traced = ElementFunction(map_func, "tf.data.experimental.parallel_interleave()", dataset._structure)
         inner = dataset_structure(traced, "parallel_interleave")
         ahead = 2 * block_length if buffer_output_elements is None else buffer_output_elements
         inputs = [int64(cycle_length, "cycle_length"), int64(block_length, "block_length"), to_tensor(sloppy, dt.bool_, name="sloppy"),

@@ -16,7 +16,7 @@ from penstock.graph.scopes import control_dependencies
 from penstock.graph.traverse import operations_behind
 
 
-class TracedFunction:
+class ElementFunction:
     """A function of elements: its ``graph``, the outer tensors that it uses (``captures``) and the structure of what it returns (``output``)."""
 
     def __init__(self, function: Callable[..., Any], user: str, *inputs: Any) -> None:

@@ -11,7 +11,7 @@ from penstock.data.dataset import AUTOTUNE, Dataset, batch_length, int64
 from penstock.data.dataset_options import Options
 from penstock.data.interleave import Transformation
 from penstock.data.seed_tensors import seed_tensors
-from penstock.data.traced_function import TracedFunction
+from penstock.data.traced_function import ElementFunction
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
@@ -31,7 +31,7 @@ def map_and_batch(map_func: Callable[..., Any], batch_size: Any, num_parallel_ba
         raise ValueError("The `num_parallel_batches` and `num_parallel_calls` arguments are mutually exclusive.")
 
     def transform(dataset: Dataset) -> Dataset:
-        traced = TracedFunction(map_func, "tf.data.experimental.map_and_batch()", dataset._structure)
+        traced = ElementFunction(map_func, "tf.data.experimental.map_and_batch()", dataset._structure)
         size = int64(batch_size, "batch_size")
         calls = num_parallel_calls if num_parallel_calls is not None else batch_size * (num_parallel_batches or 1)
         parallel, drop = int64(calls, "num_parallel_calls"), to_tensor(drop_remainder, dt.bool_, name="drop_remainder")

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from penstock.debug.graph_layout import PAD, Box, fitting_depth, lay_out, tree
+from penstock.debug.graph_layout import PAD, LayoutBox, fitting_depth, lay_out, tree
 from penstock.debug.printing import node_line, size_text, time_text
 from penstock.debug.views import NodeView
 
@@ -47,7 +47,7 @@ def _legend(title: str, colours: dict[str, str], views: list[NodeView]) -> Itera
         yield f'<text x="{PAD + 22}" y="{y + 5}">{escape(device or "no device yet")}</text>'
 
 
-def _scopes(box: Box) -> Iterable[str]:
+def _scopes(box: LayoutBox) -> Iterable[str]:
     for child in box.children.values():
         if child.children:
             yield f'<rect class="scope" x="{child.x:.1f}" y="{child.y:.1f}" width="{child.width:.1f}" height="{child.height:.1f}" rx="8"/>'
@@ -55,7 +55,7 @@ def _scopes(box: Box) -> Iterable[str]:
             yield from _scopes(child)
 
 
-def _nodes(box: Box, colours: dict[str, str], slowest: int, views: list[NodeView]) -> Iterable[str]:
+def _nodes(box: LayoutBox, colours: dict[str, str], slowest: int, views: list[NodeView]) -> Iterable[str]:
     for child in box.children.values():
         if child.children:
             yield from _nodes(child, colours, slowest, views)
@@ -73,7 +73,7 @@ def _common(views: list[NodeView]) -> str:
     return max(set(devices), key=devices.count)
 
 
-def _node(box: Box, below: str, view: NodeView, colours: dict[str, str], slowest: int) -> str:
+def _node(box: LayoutBox, below: str, view: NodeView, colours: dict[str, str], slowest: int) -> str:
     middle = box.x + box.width / 2
     radius = 4 if box.folded else 14
     parts = [f"<g><title>{escape(view.name if box.folded else node_line(view))}</title>"
@@ -90,7 +90,7 @@ def _node(box: Box, below: str, view: NodeView, colours: dict[str, str], slowest
     return "".join(parts) + "</g>"
 
 
-def _edges(views: list[NodeView], owner: dict[str, Box]) -> Iterable[str]:
+def _edges(views: list[NodeView], owner: dict[str, LayoutBox]) -> Iterable[str]:
     shapes = {view.name: view.outputs for view in views}
     drawn: set[tuple[int, int, str]] = set()
     for view in views:
@@ -109,7 +109,7 @@ def _label(outputs: list[str], index: int) -> str:
     return "[" + text.partition("[")[2] if "[" in text else ""
 
 
-def _edge(start: Box, end: Box, label: str, kind: str) -> str:
+def _edge(start: LayoutBox, end: LayoutBox, label: str, kind: str) -> str:
     x0, y0, x1, y1 = start.x + start.width / 2, start.y + start.height, end.x + end.width / 2, end.y
     bend = max(18.0, abs(y1 - y0) / 2)
     kind += " long" if abs(y1 - y0) > _LONG else ""

@@ -19,13 +19,13 @@ _WIDEST = 12  # nodes beside each other: a wider layer goes on in the next row
 
 
 @dataclass
-class Box:
+class LayoutBox:
     """A node, or a scope with children; x and y are relative to the box around it until ``place_all`` has run."""
 
     name: str
     label: str
     view: NodeView | None = None
-    children: dict[str, Box] = field(default_factory=dict)
+    children: dict[str, LayoutBox] = field(default_factory=dict)
     nodes: int = 1  # how many are in it
     folded: bool = False
     x: float = 0
@@ -34,11 +34,11 @@ class Box:
     height: float = 0
 
 
-def tree(views: Iterable[NodeView], depth: int) -> Box:
+def tree(views: Iterable[NodeView], depth: int) -> LayoutBox:
     """The boxes of all nodes; scopes below ``depth`` levels are folded into one box each."""
     views = list(views)
     scopes = {name[:end] for name in (view.name for view in views) for end in range(len(name)) if name[end] == "/"}
-    root = Box("", "")
+    root = LayoutBox("", "")
     for view in views:
         path = view.name.split("/")
         box = root
@@ -49,18 +49,18 @@ def tree(views: Iterable[NodeView], depth: int) -> Box:
         if box.folded:
             box.nodes += 1
         else:
-            box.children[f"{view.name} "] = Box(view.name, path[-1], view)  # no scope's name ends in a space
+            box.children[f"{view.name} "] = LayoutBox(view.name, path[-1], view)  # no scope's name ends in a space
     return root
 
 
-def _child(box: Box, part: str, folded: bool) -> Box:
+def _child(box: LayoutBox, part: str, folded: bool) -> LayoutBox:
     if part not in box.children:
         name = f"{box.name}/{part}" if box.name else part
-        box.children[part] = Box(name, part, nodes=0, folded=folded)
+        box.children[part] = LayoutBox(name, part, nodes=0, folded=folded)
     return box.children[part]
 
 
-def visible(box: Box) -> int:
+def visible(box: LayoutBox) -> int:
     """How many boxes without children there are."""
     return sum(map(visible, box.children.values())) if box.children else 1
 
@@ -74,10 +74,10 @@ def fitting_depth(views: list[NodeView], most: int) -> int:
     return 0
 
 
-def lay_out(root: Box, views: Iterable[NodeView]) -> dict[str, Box]:
+def lay_out(root: LayoutBox, views: Iterable[NodeView]) -> dict[str, LayoutBox]:
     """Gives every box its place; returns the box that each node is drawn in."""
-    shown: dict[str, Box] = {}
-    parents: dict[int, Box] = {}
+    shown: dict[str, LayoutBox] = {}
+    parents: dict[int, LayoutBox] = {}
     _index(root, shown, parents)
     owner = {view.name: _owner(view.name, shown) for view in views}
     edges: dict[int, set[tuple[int, int]]] = defaultdict(set)  # per scope: between which of its children
@@ -90,7 +90,7 @@ def lay_out(root: Box, views: Iterable[NodeView]) -> dict[str, Box]:
     return owner
 
 
-def _index(box: Box, shown: dict[str, Box], parents: dict[int, Box]) -> None:
+def _index(box: LayoutBox, shown: dict[str, LayoutBox], parents: dict[int, LayoutBox]) -> None:
     for child in box.children.values():
         parents[id(child)] = box
         if child.view is not None or child.folded:
@@ -98,13 +98,13 @@ def _index(box: Box, shown: dict[str, Box], parents: dict[int, Box]) -> None:
         _index(child, shown, parents)
 
 
-def _owner(name: str, shown: dict[str, Box]) -> Box:
+def _owner(name: str, shown: dict[str, LayoutBox]) -> LayoutBox:
     while name not in shown:
         name = name.rpartition("/")[0]
     return shown[name]
 
 
-def _lift(source: Box, target: Box, parents: dict[int, Box], edges: dict[int, set[tuple[int, int]]]) -> None:
+def _lift(source: LayoutBox, target: LayoutBox, parents: dict[int, LayoutBox], edges: dict[int, set[tuple[int, int]]]) -> None:
     """Notes an edge in the innermost scope that has both ends."""
     above, box = {}, source
     while id(box) in parents:
@@ -120,7 +120,7 @@ def _lift(source: Box, target: Box, parents: dict[int, Box], edges: dict[int, se
         box = scope
 
 
-def _size(box: Box, edges: dict[int, set[tuple[int, int]]]) -> None:
+def _size(box: LayoutBox, edges: dict[int, set[tuple[int, int]]]) -> None:
     """Sizes of a box and all in it, with the places of children inside it."""
     if not box.children:
         text = max(len(box.label) + (8 if box.folded else 0), len(box.view.op) if box.view else 0)
@@ -141,7 +141,7 @@ def _size(box: Box, edges: dict[int, set[tuple[int, int]]]) -> None:
     box.width, box.height = inner + 2 * PAD, y - GAP_Y + PAD
 
 
-def _rows(children: list[Box], edges: set[tuple[int, int]]) -> list[list[Box]]:
+def _rows(children: list[LayoutBox], edges: set[tuple[int, int]]) -> list[list[LayoutBox]]:
     forward = _without_circles([id(child) for child in children], edges)
     sources: dict[int, list[int]] = defaultdict(list)
     targets: dict[int, list[int]] = defaultdict(list)
@@ -149,7 +149,7 @@ def _rows(children: list[Box], edges: set[tuple[int, int]]) -> list[list[Box]]:
         sources[target].append(source)
         targets[source].append(target)
     layer = _layers([id(child) for child in children], sources, targets)
-    rows: list[list[Box]] = [[] for _ in range(max(layer.values()) + 1)]
+    rows: list[list[LayoutBox]] = [[] for _ in range(max(layer.values()) + 1)]
     for child in children:
         rows[layer[id(child)]].append(child)
     _reduce_crossings(rows, sources, targets)
@@ -200,14 +200,14 @@ def _layers(members: list[int], sources: dict[int, list[int]], targets: dict[int
     return layer
 
 
-def _reduce_crossings(rows: list[list[Box]], sources: dict[int, list[int]], targets: dict[int, list[int]]) -> None:
+def _reduce_crossings(rows: list[list[LayoutBox]], sources: dict[int, list[int]], targets: dict[int, list[int]]) -> None:
     place = {id(box): index for row in rows for index, box in enumerate(row)}
     for sweep in range(_SWEEPS):
         down = sweep % 2 == 0
         for row in rows if down else reversed(rows):
             neighbours = sources if down else targets
 
-            def mean(box: Box, neighbours: dict[int, list[int]] = neighbours) -> float:
+            def mean(box: LayoutBox, neighbours: dict[int, list[int]] = neighbours) -> float:
                 places = [place[other] for other in neighbours[id(box)]]
                 return sum(places) / len(places) if places else place[id(box)]
 
@@ -215,7 +215,7 @@ def _reduce_crossings(rows: list[list[Box]], sources: dict[int, list[int]], targ
             place.update({id(box): index for index, box in enumerate(row)})
 
 
-def _place_all(box: Box, x: float, y: float) -> None:
+def _place_all(box: LayoutBox, x: float, y: float) -> None:
     box.x += x
     box.y += y
     for child in box.children.values():

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.debug.graph_layout import Box, fitting_depth, lay_out, tree
+from penstock.debug.graph_layout import LayoutBox, fitting_depth, lay_out, tree
 from penstock.debug.views import NodeView
 
 PHASES = ("forward", "gradient", "update")
@@ -39,7 +39,7 @@ def _column(views: list[NodeView], phase: str, depth: int) -> dict[str, Any]:
     root, upwards = tree(views, depth), phase == "gradient"
     owner = lay_out(root, views)
 
-    def place(box: Box) -> dict[str, Any]:
+    def place(box: LayoutBox) -> dict[str, Any]:
         return {"name": box.name, "label": box.label, "x": box.x, "y": root.height - box.y - box.height if upwards else box.y, "width": box.width,
                 "height": box.height, "upwards": upwards}
 
@@ -50,5 +50,5 @@ def _column(views: list[NodeView], phase: str, depth: int) -> dict[str, Any]:
             "owner": {name: box.name for name, box in owner.items()}}
 
 
-def _scopes(box: Box) -> list[Box]:
+def _scopes(box: LayoutBox) -> list[LayoutBox]:
     return [each for child in box.children.values() if child.children for each in [child, *_scopes(child)]]

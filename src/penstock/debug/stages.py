@@ -26,7 +26,7 @@ STAGES = ("built", "pruned", "placed", "optimised", "partitioned", "planned")
 
 
 @dataclass
-class Stage:
+class StageGraph:
     """The graph at one stage: its nodes, and all of it as text."""
 
     name: str
@@ -35,7 +35,7 @@ class Stage:
     text: str
 
 
-def stages(graph: Graph, fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Sequence[Tensor], pipeline: Pipeline) -> list[Stage]:
+def stages(graph: Graph, fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Sequence[Tensor], pipeline: Pipeline) -> list[StageGraph]:
     """The stages of a step, in order, on its way through a session's own pipeline."""
     built = of_graph(graph.get_operations())
     printer = _Printer()
@@ -44,14 +44,14 @@ def stages(graph: Graph, fetches: Sequence[Tensor], targets: Sequence[Operation]
         pipeline.pack(pipeline.place(pipeline.prune(fetches, targets, feeds), pipeline.environment.devices))
     finally:
         pipeline.observers.remove(printer)
-    return [Stage("built", f"{len(built)} nodes", built, print_nodes(built)), *printer.stages]
+    return [StageGraph("built", f"{len(built)} nodes", built, print_nodes(built)), *printer.stages]
 
 
 class _Printer(Observer):
     """Prints what it is shown."""
 
     def __init__(self) -> None:
-        self.stages: list[Stage] = []
+        self.stages: list[StageGraph] = []
 
     def program(self, stage: str, program: Program) -> None:
         self.stages.append(_stage(stage, program.nodes))
@@ -62,21 +62,21 @@ class _Printer(Observer):
     def planned(self, plan: Plan, program: Program) -> None:
         views = of_program([node for nodes in plan.node_lists for node in nodes])
         if not plan.device_plans:  # loops made of frames have no slots
-            self.stages.append(Stage("planned", f"{len(views)} nodes in frames", views, print_nodes(views)))
+            self.stages.append(StageGraph("planned", f"{len(views)} nodes in frames", views, print_nodes(views)))
             return
         parts = plan.device_plans
         text = "\n".join(f"  {part.device}: {part.size} slots\n{print_tables(part, '    ')}" for part in parts)
         summary = f"{sum(len(part.nodes) for part in parts)} kernels, {sum(part.size for part in parts)} slots"
-        self.stages.append(Stage("planned", summary, views, text))
+        self.stages.append(StageGraph("planned", summary, views, text))
 
 
-def _stage(name: str, nodes: Sequence[Node]) -> Stage:
+def _stage(name: str, nodes: Sequence[Node]) -> StageGraph:
     views = of_program(nodes)
-    return Stage(name, f"{len(views)} nodes", views, print_nodes(views))
+    return StageGraph(name, f"{len(views)} nodes", views, print_nodes(views))
 
 
-def _in_parts(name: str, parts: Sequence[tuple[str, list[Node]]]) -> Stage:
+def _in_parts(name: str, parts: Sequence[tuple[str, list[Node]]]) -> StageGraph:
     views = [(device, of_program(nodes)) for device, nodes in parts]
     every = [view for _, part in views for view in part]
     text = "\n".join(f"  {device}\n{print_nodes(part, '    ')}" for device, part in views)
-    return Stage(name, f"{len(every)} nodes on {len(parts)} devices", every, text)
+    return StageGraph(name, f"{len(every)} nodes on {len(parts)} devices", every, text)

@@ -30,7 +30,7 @@ def identifiers(names: Sequence[str]) -> list[str]:
 
 
 @dataclass
-class Argument:
+class EntryArgument:
     """A feed or a fetch: ``shape`` has None for the batch."""
 
     name: str
@@ -43,7 +43,7 @@ class Argument:
 
 
 @dataclass
-class Entry:
+class EntryPoint:
     """A function of the model."""
 
     name: str
@@ -51,8 +51,8 @@ class Entry:
     fetches: list[Tensor]
     targets: list[Operation]
     batches: list[int]  # the sizes that there is a table for, [1] if no argument has a batch
-    inputs: list[Argument] = field(default_factory=list)
-    outputs: list[Argument] = field(default_factory=list)
+    inputs: list[EntryArgument] = field(default_factory=list)
+    outputs: list[EntryArgument] = field(default_factory=list)
     any_batch: bool = False  # other sizes are cut into these
 
     @property

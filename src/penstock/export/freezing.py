@@ -26,7 +26,7 @@ _FOLDED_BYTES = 1 << 30  # of the results of one node that depends on constants 
 
 
 @dataclass(eq=False)
-class Variable:
+class FrozenVariable:
     """A variable of the model; ``value`` is the one that it has in the session."""
 
     name: str
@@ -41,8 +41,8 @@ class FrozenStep:
     """
 
     body: RegionBody
-    sources: list[int | Variable]
-    state: set[Variable]
+    sources: list[int | FrozenVariable]
+    state: set[FrozenVariable]
 
 
 def updated_variables(programs: Iterable[Program]) -> set[Operation]:
@@ -64,7 +64,7 @@ def variables_of(program: Program) -> list[Operation]:
 
 
 def freeze(fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Sequence[Tensor], values: dict[Operation, np.ndarray],
-           state: dict[Operation, Variable], quantised: dict[int, Quantised] | None = None) -> FrozenStep:
+           state: dict[Operation, FrozenVariable], quantised: dict[int, Quantised] | None = None) -> FrozenStep:
     """The step of these fetches and targets. ``values`` are those of all variables, ``state`` is what is written by any entry point.
 
     If ``quantised`` is given, large constants become values of 8 bits, which are noted there.
@@ -87,7 +87,7 @@ def freeze(fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Seque
     return FrozenStep(body, sources, set(state.values()))
 
 
-def _replace_constants(program: Program, values: dict[Operation, np.ndarray], state: dict[Operation, Variable]) -> None:
+def _replace_constants(program: Program, values: dict[Operation, np.ndarray], state: dict[Operation, FrozenVariable]) -> None:
     """Gives variables that are only read, and readings of them, as constants."""
     for node in program.nodes:
         read = node if _is_variable(node) and node.output_dtypes[0].is_ref else None
@@ -134,7 +134,7 @@ def _members(program: Program) -> list[Node]:
     return members
 
 
-def _source(edge: Edge, program: Program, values: dict[Operation, np.ndarray], state: dict[Operation, Variable]) -> int | Variable:
+def _source(edge: Edge, program: Program, values: dict[Operation, np.ndarray], state: dict[Operation, FrozenVariable]) -> int | FrozenVariable:
     node, _ = edge
     if node in program.args:
         return program.args.index(node)
@@ -144,7 +144,7 @@ def _source(edge: Edge, program: Program, values: dict[Operation, np.ndarray], s
     assert operation is not None
     if operation not in values:
         raise CannotExport([(node, "what it refers to is not a variable with a value")])
-    return Variable(operation.name, values[operation])
+    return FrozenVariable(operation.name, values[operation])
 
 
 def values_of(session: Any, operations: Iterable[Operation]) -> dict[Operation, np.ndarray]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from penstock.export.entries import Argument, Entry, identifiers
-from penstock.export.freezing import Variable
+from penstock.export.entries import EntryArgument, EntryPoint, identifiers
+from penstock.export.freezing import FrozenVariable
 from penstock.graph.dtypes import DType
 
 _TYPES = {"float32": "float", "float64": "double", "bool": "uint8_t", "float16": "uint16_t", "bfloat16": "uint16_t"}
@@ -16,7 +16,7 @@ def c_type(dtype: DType) -> str:
     return _TYPES.get(dtype.name) or f"{dtype.name}_t"
 
 
-def header(name: str, entries: Sequence[Entry], variables: Sequence[tuple[Variable, int]], nbytes: int, weights_beside: int | None,
+def header(name: str, entries: Sequence[EntryPoint], variables: Sequence[tuple[FrozenVariable, int]], nbytes: int, weights_beside: int | None,
            threads: int = 1) -> str:
     """The header's text; ``variables`` with their places in the model's memory, ``weights_beside`` the size of a file of weights, or None."""
     guard = f"{name.upper()}_H"
@@ -46,7 +46,7 @@ def header(name: str, entries: Sequence[Entry], variables: Sequence[tuple[Variab
     return "\n".join(lines)
 
 
-def _members(name: str, variables: Sequence[tuple[Variable, int]], nbytes: int) -> list[str]:
+def _members(name: str, variables: Sequence[tuple[FrozenVariable, int]], nbytes: int) -> list[str]:
     lines, end = [], 0
     for (variable, place), member in zip(variables, identifiers([each.name for each, _ in variables])):
         kind = _TYPES.get(variable.value.dtype.name) or f"{variable.value.dtype.name}_t"
@@ -56,7 +56,7 @@ def _members(name: str, variables: Sequence[tuple[Variable, int]], nbytes: int) 
     return [*lines, f"    {name.upper()}_ALIGNED unsigned char memory_[{nbytes - end}];"]
 
 
-def _comment(entry: Entry) -> str:
+def _comment(entry: EntryPoint) -> str:
     rows = [f" * {each.name}: {each.dtype.name}[{', '.join('batch' if extent is None else str(extent) for extent in each.shape)}]"
             for each in (*entry.inputs, *entry.outputs)]
     sizes = ", ".join(map(str, sorted(entry.batches)))
@@ -64,7 +64,7 @@ def _comment(entry: Entry) -> str:
     return "\n".join(["/*", *batch, *rows, " */", ""])
 
 
-def _parameters(entry: Entry) -> str:
+def _parameters(entry: EntryPoint) -> str:
     names = identifiers([each.name for each in (*entry.inputs, *entry.outputs)])
     count = len(entry.inputs)
     batch = ", int64_t batch" if entry.takes_batch else ""
@@ -72,6 +72,6 @@ def _parameters(entry: Entry) -> str:
                            for index, (each, name) in enumerate(zip((*entry.inputs, *entry.outputs), names)))
 
 
-def elements(argument: Argument, batch: int) -> int:
+def elements(argument: EntryArgument, batch: int) -> int:
     """How many elements an argument has for a batch."""
     return math.prod(argument.of_batch(batch))

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import InvalidArgumentError
-from penstock.export.entries import Argument, Entry
+from penstock.export.entries import EntryArgument, EntryPoint
 
 _ROWS = 3
 
 
-def check_rows(session: Any, entry: Entry) -> None:
+def check_rows(session: Any, entry: EntryPoint) -> None:
     """InvalidArgumentError if some rows together give other results than each alone."""
     random = np.random.RandomState(0)
     feeds = {tensor: _values(argument, random) for tensor, argument in zip(entry.feeds, entry.inputs)}
@@ -24,7 +24,7 @@ def check_rows(session: Any, entry: Entry) -> None:
                 raise InvalidArgumentError(None, None, f"{entry.name} cannot take any batch: the rows of the batch depend on each other in {name}")
 
 
-def _values(argument: Argument, random: np.random.RandomState) -> np.ndarray:
+def _values(argument: EntryArgument, random: np.random.RandomState) -> np.ndarray:
     shape, dtype = argument.of_batch(_ROWS), argument.dtype
     if dtype.is_floating:
         return random.standard_normal(shape).astype(dtype.np)

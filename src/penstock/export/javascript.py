@@ -4,7 +4,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from penstock.export.entries import Entry
+from penstock.export.entries import EntryPoint
 from penstock.graph.dtypes import DType
 
 _ARRAYS = {"float32": "Float32Array", "float64": "Float64Array", "bool": "Uint8Array", "float16": "Uint16Array", "bfloat16": "Uint16Array",
@@ -115,7 +115,7 @@ def _array(dtype: DType) -> str:
     return _ARRAYS.get(dtype.name) or f"{'Uint' if dtype.name.startswith('u') else 'Int'}{8 * dtype.size}Array"
 
 
-def loader_text(name: str, entries: Sequence[Entry], nbytes: int, weights: int | None) -> str:
+def loader_text(name: str, entries: Sequence[EntryPoint], nbytes: int, weights: int | None) -> str:
     """The loader."""
     described = {entry.name: {"batches": sorted(entry.batches) if entry.takes_batch else None, "any": entry.any_batch,
                               **{kind: [{"name": each.name, "shape": list(each.shape), "array": _array(each.dtype)} for each in arguments]

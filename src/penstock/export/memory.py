@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from penstock.export.freezing import Variable
+from penstock.export.freezing import FrozenVariable
 from penstock.export.quantising import Quantised
 from penstock.export.tables import ALIGNMENT, FrozenTable
 from penstock.export.threads import TEAM_BYTES
@@ -32,7 +32,7 @@ def round_up(extent: int, multiple: int = ALIGNMENT) -> int:
     return -(-extent // multiple) * multiple
 
 
-class Weights:
+class PackedConstants:
     """Constants, one after the other, equal ones once."""
 
     def __init__(self) -> None:
@@ -115,10 +115,10 @@ class PreparedCall:
 class ExportedMemory:
     """The layout of a model."""
 
-    def __init__(self, variables: Sequence[Variable], tables: Sequence[FrozenTable], kernels: dict[Code, int],
+    def __init__(self, variables: Sequence[FrozenVariable], tables: Sequence[FrozenTable], kernels: dict[Code, int],
                  quantised: dict[int, Quantised] | None = None, prepared: Sequence[KernelCall] = (), threads: int = 1) -> None:
-        self.weights = Weights()
-        self.variables: dict[Variable, int] = {}
+        self.weights = PackedConstants()
+        self.variables: dict[FrozenVariable, int] = {}
         self._kernels = kernels
         size = 0
         for variable in variables:

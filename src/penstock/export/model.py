@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import FailedPreconditionError, InvalidArgumentError
-from penstock.export.entries import Entry, identifier
+from penstock.export.entries import EntryPoint, identifier
 from penstock.export.failures import CannotExport
-from penstock.export.freezing import FrozenStep, Variable, freeze, updated_variables, values_of, variables_of
+from penstock.export.freezing import FrozenStep, FrozenVariable, freeze, updated_variables, values_of, variables_of
 from penstock.export.header import header
 from penstock.export.independent_rows import check_rows
 from penstock.export.javascript import loader_text
@@ -88,7 +88,7 @@ def export_file(path: str, folder: str | os.PathLike[str], *, inputs: Sequence[s
         return export(entries, None, folder, session=session, **options)
 
 
-def _export(session: Session, entries: Sequence[Entry], folder: Path, name: str, target: Target, kind: str, weights: str, quantize: bool,
+def _export(session: Session, entries: Sequence[EntryPoint], folder: Path, name: str, target: Target, kind: str, weights: str, quantize: bool,
             threads: int) -> Exported:
     check_threads(target, threads)
     for what, value, allowed in (("kind", kind, KINDS), ("weights", weights, WEIGHTS)):
@@ -118,7 +118,8 @@ def _export(session: Session, entries: Sequence[Entry], folder: Path, name: str,
     return _write(folder, name, target, kind, weights, with_tables, memory, [(texts[code], code.symbol) for code in kernels])
 
 
-def _steps(session: Session, entries: Sequence[Entry], quantised: dict[int, Quantised] | None) -> tuple[list[FrozenStep], dict[Operation, Variable]]:
+def _steps(session: Session, entries: Sequence[EntryPoint],
+           quantised: dict[int, Quantised] | None) -> tuple[list[FrozenStep], dict[Operation, FrozenVariable]]:
     """The steps of all entry points, and the variables that any of them writes."""
     programs = [prune(entry.fetches, entry.targets, entry.feeds) for entry in entries]
     variables = dict.fromkeys(op for program in programs for op in variables_of(program))
@@ -127,11 +128,11 @@ def _steps(session: Session, entries: Sequence[Entry], quantised: dict[int, Quan
     missing = [op for op in written if op not in values]
     if missing:
         raise FailedPreconditionError(None, missing[0], f"the variable {missing[0].name} has no value that could be read in this graph")
-    state = {op: Variable(op.name, np.asarray(values[op])) for op in variables if op in written}
+    state = {op: FrozenVariable(op.name, np.asarray(values[op])) for op in variables if op in written}
     return [freeze(entry.fetches, entry.targets, entry.feeds, values, state, quantised) for entry in entries], state
 
 
-def _name_outputs(entry: Entry, tables: Sequence[FrozenTable]) -> None:
+def _name_outputs(entry: EntryPoint, tables: Sequence[FrozenTable]) -> None:
     """Gives the outputs their shapes; an axis that is another one for each batch is the batch."""
     for position, argument in enumerate(entry.outputs):
         shapes = [table.outputs[position].shape for table in tables]
@@ -143,7 +144,7 @@ def _name_outputs(entry: Entry, tables: Sequence[FrozenTable]) -> None:
             raise InvalidArgumentError(None, entry.fetches[position].op, f"{argument.name} has shapes that do not follow the batch: {shapes}")
 
 
-def _write(folder: Path, name: str, target: Target, kind: str, weights: str, entries: Sequence[tuple[Entry, Sequence[PlacedTable]]],
+def _write(folder: Path, name: str, target: Target, kind: str, weights: str, entries: Sequence[tuple[EntryPoint, Sequence[PlacedTable]]],
            memory: ExportedMemory, kernels: Sequence[tuple[str, str]]) -> Exported:
     content, described = memory.weights.content(), [entry for entry, _ in entries]
     with compiling_for(target.machine):

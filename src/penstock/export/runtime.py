@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from penstock.export import threads
-from penstock.export.entries import Entry
+from penstock.export.entries import EntryPoint
 from penstock.export.memory import Expansion, ExportedMemory, PlacedCall, PlacedTable
 from penstock.native.machine import driver
 
@@ -86,7 +86,7 @@ out:
 class Runtime:
     """The module of one model. Kernels are declared as ``kernel_0``, ``kernel_1``, ..."""
 
-    def __init__(self, name: str, memory: ExportedMemory, entries: Sequence[tuple[Entry, Sequence[PlacedTable]]], kernels: int,
+    def __init__(self, name: str, memory: ExportedMemory, entries: Sequence[tuple[EntryPoint, Sequence[PlacedTable]]], kernels: int,
                  weights: bytes | None) -> None:
         self._name, self._memory, self._entries, self._kernels, self._weights = name, memory, entries, kernels, weights
         self._labels: list[str] = []  # of calls that can fail; a status is a place here, plus 1
@@ -141,7 +141,7 @@ class Runtime:
 
     # --- entry points ------------------------------------------------------------------------------------------------------------------------
 
-    def _entry(self, entry: Entry, tables: Sequence[PlacedTable]) -> Iterator[str]:
+    def _entry(self, entry: EntryPoint, tables: Sequence[PlacedTable]) -> Iterator[str]:
         names = [f"%a{index}" for index in range(len(entry.inputs) + len(entry.outputs))]
         parameters, arguments = "".join(f", ptr {each}" for each in names), ", ".join(["ptr %model", *(f"ptr {each}" for each in names)])
         public = f"{self._name}_{entry.name}"
@@ -163,7 +163,7 @@ class Runtime:
             yield f"batch{batch}:\n  %result{batch} = call i32 @{public}.{batch}({arguments})\n  ret i32 %result{batch}"
         yield f"none:\n  ret i32 {BAD_BATCH}\n}}"
 
-    def _in_pieces(self, entry: Entry, public: str, names: Sequence[str]) -> Iterator[str]:
+    def _in_pieces(self, entry: EntryPoint, public: str, names: Sequence[str]) -> Iterator[str]:
         """Any batch: as many of the largest size as fit, then of the next."""
         arguments = [*entry.inputs, *entry.outputs]
         rows = [each.dtype.size * _rows(each.shape) if None in each.shape else 0 for each in arguments]

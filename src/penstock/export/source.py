@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from penstock.errors import InvalidArgumentError
-from penstock.export.entries import Argument, Entry, identifier, identifiers
+from penstock.export.entries import EntryArgument, EntryPoint, identifier, identifiers
 from penstock.graph.graph import Graph
 from penstock.graph.graph_def import import_graph_def
 from penstock.graph.node import Operation, Tensor
@@ -20,15 +20,15 @@ Named = Mapping[str, Any] | Sequence[Any] | Any
 
 
 def entry_of(name: str, fetches: Named, feeds: Named, batches: Sequence[int], shapes: Mapping[str, Sequence[int | None]], graph: Graph,
-             any_batch: bool = False) -> Entry:
+             any_batch: bool = False) -> EntryPoint:
     """An entry point of tensors, by name or in order."""
     given, wanted = _by_name(feeds, graph), _by_name(fetches, graph)
     targets = [each for each in wanted.values() if isinstance(each, Operation)]
     outputs = {key: each for key, each in wanted.items() if isinstance(each, Tensor)}
-    entry = Entry(identifier(name), list(given.values()), list(outputs.values()), targets, sorted(set(batches)) or [1], any_batch=any_batch)
-    entry.inputs = [Argument(key, tensor.dtype.base_dtype, _shape(key, tensor, shapes))
+    entry = EntryPoint(identifier(name), list(given.values()), list(outputs.values()), targets, sorted(set(batches)) or [1], any_batch=any_batch)
+    entry.inputs = [EntryArgument(key, tensor.dtype.base_dtype, _shape(key, tensor, shapes))
                     for key, tensor in zip(identifiers(list(given)), given.values())]
-    entry.outputs = [Argument(key, tensor.dtype.base_dtype, ()) for key, tensor in zip(identifiers(list(outputs)), outputs.values())]
+    entry.outputs = [EntryArgument(key, tensor.dtype.base_dtype, ()) for key, tensor in zip(identifiers(list(outputs)), outputs.values())]
     if any(batch < 1 for batch in entry.batches):
         raise InvalidArgumentError(None, None, f"batch sizes have to be positive, not {list(batches)}")
     if not entry.takes_batch:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from penstock.export.failures import CannotExport
-from penstock.export.freezing import FrozenStep, Variable
+from penstock.export.freezing import FrozenStep, FrozenVariable
 from penstock.export.quantising import Quantised, is_quantised
 from penstock.graph import dtypes
 from penstock.native.calls import Array, Buffer, Code, KernelCall
@@ -40,7 +40,7 @@ class FrozenTable:
     status: Buffer
     inputs: list[Array | None]  # per feed; None if it is not used
     outputs: list[Array | np.ndarray]  # per fetch; a value, if it is known now
-    variables: dict[Buffer, Variable]
+    variables: dict[Buffer, FrozenVariable]
     threads: int = 1
     offsets: dict[Buffer, int] = field(default_factory=dict)
     arena_bytes: int = 0
@@ -57,8 +57,8 @@ class FrozenTable:
 
 def specialise(step: FrozenStep, shapes: Sequence[tuple[int, ...]], types: Sequence[Any], threads: int) -> FrozenTable:
     """The table of a step for feeds of these shapes and types. Raises CannotExport."""
-    given = [(source.value.shape, dtypes.as_dtype(source.value.dtype)) if isinstance(source, Variable) else (shapes[source], types[source].base_dtype)
-             for source in step.sources]
+    given = [(source.value.shape, dtypes.as_dtype(source.value.dtype)) if isinstance(source, FrozenVariable)
+             else (shapes[source], types[source].base_dtype) for source in step.sources]
     body = step.body
     try:
         made = Specialisation(body.nodes, body.args, body.outputs, given, Emitter(threads, ahead=True))
@@ -68,10 +68,10 @@ def specialise(step: FrozenStep, shapes: Sequence[tuple[int, ...]], types: Seque
     if open_shapes:
         raise CannotExport([(node, "its shape depends on a condition that is computed in the step") for node in open_shapes])
     inputs: list[Array | None] = [None] * len(shapes)
-    variables: dict[Buffer, Variable] = {}
+    variables: dict[Buffer, FrozenVariable] = {}
     for source, value in zip(step.sources, made.inputs):
         assert value.array is not None
-        if not isinstance(source, Variable):
+        if not isinstance(source, FrozenVariable):
             inputs[source] = value.array
         elif source in step.state:
             variables[value.array.buffer] = source
@@ -156,7 +156,7 @@ def _is_constant(call: KernelCall, writers: Counter[Buffer], status: Buffer) -> 
 def _run(call: KernelCall, text: str) -> list[np.ndarray]:
     """What a call writes, buffer by buffer."""
     assert call.code is not None
-    library = target.Library(generate(text, target.cpu(), target.features()), call.code.symbol)
+    library = target.LinkedCode(generate(text, target.cpu(), target.features()), call.code.symbol)
     kernel = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library.address)
     memory = {buffer: aligned(buffer.nbytes) for buffer in dict.fromkeys(array.buffer for array in _written_arrays(call))}
     held = [memory.get(array.buffer, array.buffer.value) for array in call.operands]

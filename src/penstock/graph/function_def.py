@@ -195,7 +195,7 @@ class MissingFunction(str):
     reason = "it is not in the library of the GraphDef"
 
 
-class Library:
+class FunctionLibrary:
     """The functions of a GraphDef that is imported into ``graph``, each made when the first op needs it."""
 
     def __init__(self, graph_def: GraphDef, graph: Graph) -> None:
@@ -287,7 +287,7 @@ def _same(function: FuncGraph, proto: FunctionDef) -> bool:
     return (known or to_function_def(function).SerializeToString(deterministic=True)) == proto.SerializeToString(deterministic=True)
 
 
-def _add_body(proto: FunctionDef, arguments: dict[str, Tensor], scope: str, graph: Graph, library: Library) -> list[Tensor]:
+def _add_body(proto: FunctionDef, arguments: dict[str, Tensor], scope: str, graph: Graph, library: FunctionLibrary) -> list[Tensor]:
     """Adds the nodes of a function to ``graph``; returns its outputs."""
     nodes = {node.name: node for node in proto.node_def}
     graph_def = GraphDef(node=proto.node_def)
@@ -307,4 +307,4 @@ def inline(proto: FunctionDef, inputs: list[Tensor], scope: str) -> list[Tensor]
     """What a function computes of ``inputs``, by nodes in the current graph, under ``scope``."""
     graph = default_graph()
     arguments = {arg.name: tensor for arg, tensor in zip(proto.signature.input_arg, inputs)}
-    return _add_body(proto, arguments, scope, graph, Library(GraphDef(), graph))
+    return _add_body(proto, arguments, scope, graph, FunctionLibrary(GraphDef(), graph))

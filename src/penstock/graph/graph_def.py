@@ -11,7 +11,7 @@ from typing import Any
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 
 from penstock.graph.convert import to_tensor
-from penstock.graph.function_def import Library
+from penstock.graph.function_def import FunctionLibrary
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.importer import Importer, check_types
 from penstock.graph.node import Operation, Tensor
@@ -40,7 +40,7 @@ def import_graph_def(graph_def: Any, input_map: dict[Any, Any] | None = None, re
     if wanted is not None and not all(isinstance(text, str) for text in wanted):
         raise TypeError("return_elements must be a list of strings.")
     graph = default_graph()
-    library = Library(graph_def, graph)
+    library = FunctionLibrary(graph_def, graph)
     check_types(graph_def, library)
     graph._take_versions(graph_def.versions)
     with name_scope("import" if name is None else name) as scope:
@@ -64,7 +64,7 @@ def extend_graph(graph: Graph, graph_def: GraphDef, runtime_names: bool = False)
 
     With ``runtime_names``, names may begin with "_", as those of the nodes that the runtime adds do.
     """
-    library = Library(graph_def, graph)
+    library = FunctionLibrary(graph_def, graph)
     check_types(graph_def, library)
     for node in graph_def.node:
         if node.name in graph._by_name:

@@ -14,7 +14,7 @@ from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
 
 
-class Names:
+class ArgumentNames:
     """Names for arguments and results: those of their operations, in small letters, each once."""
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ def graph_to_function(graph: Graph, name: str, body: list[Operation] | None, inp
     chosen = None if body is None else {name_of(op) for op in body if op not in sources}
     left_out = {name_of(op) for op in sources}
     nodes = {node.name: node for node in graph_def.node if (node.name in chosen if chosen is not None else node.name not in left_out)}
-    proto, names = FunctionDef(), Names()
+    proto, names = FunctionDef(), ArgumentNames()
     proto.signature.name, proto.signature.description = name, description
     arguments: dict[str, str] = {}
     for tensor in inputs:
@@ -48,7 +48,7 @@ def graph_to_function(graph: Graph, name: str, body: list[Operation] | None, inp
             raise InvalidArgumentError(None, None, f"TF_Output {tensor.name} appears twice in the input list")
         arguments[text] = names.new(tensor.op.name)
         proto.signature.input_arg.add(name=arguments[text], type=tensor.dtype.base_dtype.as_datatype_enum)
-    results = output_names if output_names is not None else list(map(Names().new, (tensor.op.name for tensor in outputs)))
+    results = output_names if output_names is not None else list(map(ArgumentNames().new, (tensor.op.name for tensor in outputs)))
     for result, tensor in zip(results, outputs):
         if result in proto.ret:
             raise InvalidArgumentError(None, None, f"Cannot have duplicate output names. Name '{result}' appears more than once in 'output_names'")

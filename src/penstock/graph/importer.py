@@ -21,10 +21,10 @@ from penstock.graph.opnames import VALID_OP_NAME
 from penstock.graph.shape import TensorShape, unknown_shape
 
 if TYPE_CHECKING:
-    from penstock.graph.function_def import Library
+    from penstock.graph.function_def import FunctionLibrary
 
 
-def check_types(graph_def: GraphDef, library: Library) -> None:
+def check_types(graph_def: GraphDef, library: FunctionLibrary) -> None:
     """NotFoundError, with all unknown op types, if the GraphDef has any; functions of its library are known."""
     unknown = Counter(node.op for node in graph_def.node if node.op not in REGISTRY and node.op not in library)
     if unknown:
@@ -39,7 +39,7 @@ class Importer:
     """
 
     def __init__(self, graph: Graph, graph_def: GraphDef, scope: str, mapped: dict[str, Tensor], known: dict[str, Operation] | None = None,
-                 runtime_names: bool = False, *, library: Library) -> None:
+                 runtime_names: bool = False, *, library: FunctionLibrary) -> None:
         self._library = library
         self._graph, self._scope, self._mapped, self._used = graph, scope, mapped, set[str]()
         self._exact = known is not None

@@ -23,9 +23,9 @@ from penstock.graph import dtypes
 from penstock.graph.convert import to_tensor
 from penstock.graph.function import FuncGraph, FunctionSignature, is_effect, outermost
 from penstock.graph.function_calls import add_function, call_node
-from penstock.graph.function_def import Library, MissingFunction, inline, named_function, to_function_def
+from penstock.graph.function_def import FunctionLibrary, MissingFunction, inline, named_function, to_function_def
 from penstock.graph.graph import Graph, default_graph
-from penstock.graph.graph_to_function import Names
+from penstock.graph.graph_to_function import ArgumentNames
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import unknown_shape
@@ -176,9 +176,9 @@ class DefinedFunction:
             result = self._func(*[graph.add_input(dtype, unknown_shape(), name) for dtype, name in zip(self._types or (), self._argument_names())])
             graph.outputs = [graph.capture(to_tensor(each)) for each in self._outputs(result)]
         graph.effects = [op for op in graph._ops if is_effect(op)]
-        names = Names()
+        names = ArgumentNames()
         arguments = [names.new(tensor.op.name.removeprefix(graph.scope + "/")) for tensor in graph.inputs]
-        results = list(self._out_names) if self._out_names else list(map(Names().new, _last_parts(graph.outputs)))
+        results = list(self._out_names) if self._out_names else list(map(ArgumentNames().new, _last_parts(graph.outputs)))
         graph.signature = FunctionSignature(arguments, _distinct(results), self._func.__doc__ or "", bool(self._noinline),
                                             python_gradient=self._python_grad_func)
         graph.name = self._func_name or self._hashed_name(graph)
@@ -263,7 +263,7 @@ def _last_parts(tensors: list[Tensor]) -> list[str]:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    taken = Names()
+    taken = ArgumentNames()
     return names if len(set(names)) == len(names) else [taken.new(name) for name in names]
 
 
@@ -314,7 +314,7 @@ class ReadFunction(DefinedFunction):
         self._definition, self._library = fdef, library
 
     def _new_trace(self) -> FuncGraph:
-        function = Library(GraphDef(library=self._library), default_graph()).get(self.definition.signature.name)
+        function = FunctionLibrary(GraphDef(library=self._library), default_graph()).get(self.definition.signature.name)
         if isinstance(function, MissingFunction):
             raise ValueError(f"the function {function!r} cannot be used: {function.reason}")
         function.name = self.definition.signature.name

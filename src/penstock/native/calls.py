@@ -93,7 +93,7 @@ class Code:
 
     def __init__(self, key: str, build: Callable[[], str], symbol: str = "kernel", complete: bool = True) -> None:
         self.key, self._build, self.symbol, self._complete = key, build, symbol, complete
-        self._library: target.Library | None = None
+        self._library: target.LinkedCode | None = None
         self._lock = threading.Lock()  # held by the thread that compiles it
 
     @classmethod
@@ -113,7 +113,7 @@ class Code:
             try:
                 code = target.stored_code_for(self.key) if self._library is None else None
                 if code is not None:
-                    self._library = target.Library(code, self.symbol)
+                    self._library = target.LinkedCode(code, self.symbol)
             finally:
                 self._lock.release()
         return self._library is not None
@@ -127,11 +127,11 @@ class Code:
             finally:
                 self._lock.release()
 
-    def _compile(self) -> target.Library:
+    def _compile(self) -> target.LinkedCode:
         if config.dump:
             print(target.dump(self.key, self._build(), config.dump), file=sys.stderr)
         code = target.object_code_for(self.key, self._build) if self._complete else target.object_code(self._build())
-        return target.Library(code, self.symbol)
+        return target.LinkedCode(code, self.symbol)
 
     @functools.cached_property
     def address(self) -> int:

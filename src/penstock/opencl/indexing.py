@@ -12,7 +12,7 @@ import numpy as np
 
 from penstock.graph.dtypes import as_dtype
 from penstock.native.calls import Array
-from penstock.native.kernels.indexing import Indexing, Layout
+from penstock.native.kernels.indexing import Indexing, RowLayout
 from penstock.native.kernels.rows import RowRule
 from penstock.opencl.builder import SourceBuilder
 from penstock.opencl.contractions import convert_elements
@@ -27,7 +27,7 @@ _FEW = 8  # on a CPU
 class DeviceIndexing(Indexing):
     """Rows are what lies behind the axes that are indexed."""
 
-    def _gather(self, params: Array, indices: Array, result: Array, picks: int, batched: bool, layout: Layout) -> None:
+    def _gather(self, params: Array, indices: Array, result: Array, picks: int, batched: bool, layout: RowLayout) -> None:
         size = params.dtype.itemsize
         times, limit, length = layout[:3]
         times_step, row = layout.times_step // size, layout.row_step // size

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from penstock.graph import dtypes as dt
 from penstock.native.fusion.loop_nest import Fold, Nest, OpStep
 from penstock.native.fusion.lowering import lower
-from penstock.native.fusion.nest_layout import Layout, NestAxis
+from penstock.native.fusion.nest_layout import NestAxis, NestLayout
 from penstock.native.fusion.reducers import wide_dtype
 from penstock.native.vector.types import VectorValue
 from penstock.opencl.builder import SourceBuilder, literal
@@ -38,7 +38,7 @@ class NestSource:
 
     columns = _COLUMNS
 
-    def __init__(self, nest: Nest, layout: Layout, traits: Traits, alone: Sequence[bool], group: int) -> None:
+    def __init__(self, nest: Nest, layout: NestLayout, traits: Traits, alone: Sequence[bool], group: int) -> None:
         self.nest, self.layout, self.traits, self.group = nest, layout, traits, group
         self._names: dict[int, str] = {}
         self.b = SourceBuilder(quick=traits.strips)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from penstock.native.fusion.cluster_code import Loop, Ref
 from penstock.native.fusion.loop_nest import Fold, Nest
-from penstock.native.fusion.nest_layout import Layout
+from penstock.native.fusion.nest_layout import NestLayout
 from penstock.native.unsupported import Unsupported
 from penstock.opencl.nest_source import NestSource, accumulated
 
@@ -32,13 +32,13 @@ def emit_nest(b: DeviceEmitter, loop: Loop, label: str) -> None:
     _emit(b, loop, nest, layout, label)
 
 
-def _result_count(layout: Layout) -> int:
+def _result_count(layout: NestLayout) -> int:
     """How many results a reduction has."""
     outer, row, _, inner = layout.sizes
     return outer * (inner if layout.form == "columns" else row)
 
 
-def _parts(b: DeviceEmitter, nest: Nest, layout: Layout) -> int:
+def _parts(b: DeviceEmitter, nest: Nest, layout: NestLayout) -> int:
     """Into how many parts a reduction is cut, so that there is work for all."""
     if layout.form == "map" or nest.loops > 1 or layout.row_length < _LONG:
         return 1
@@ -49,7 +49,7 @@ def _parts(b: DeviceEmitter, nest: Nest, layout: Layout) -> int:
     return 1 if kept * own >= _MANY else min(-(-_MANY // (kept * own)), layout.row_length // 64)
 
 
-def _emit(b: DeviceEmitter, loop: Loop, nest: Nest, layout: Layout, label: str) -> None:
+def _emit(b: DeviceEmitter, loop: Loop, nest: Nest, layout: NestLayout, label: str) -> None:
     operands = [*[array for array, _ in loop.inputs], *[array for _, array, _, _ in loop.outputs]]
     written = [array.buffer for _, array, _, _ in loop.outputs]
     alone = [sum(array.buffer is other.buffer for other in operands) == 1 or (array.buffer not in written) for array in operands]
@@ -66,7 +66,7 @@ def _emit(b: DeviceEmitter, loop: Loop, nest: Nest, layout: Layout, label: str) 
         launch.over = loop.overlaps(nest)
 
 
-def _work_items(b: DeviceEmitter, layout: Layout, source: NestSource) -> tuple[tuple[int, ...], list[int]]:
+def _work_items(b: DeviceEmitter, layout: NestLayout, source: NestSource) -> tuple[tuple[int, ...], list[int]]:
     """The work items, and all numbers of the kernel. On a CPU each does a strip of the inner axis and some rows."""
     outer, row, _, inner = layout.sizes
     if layout.form == "rows":

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from penstock.graph.graph import Graph
-from penstock.playground.program import Names, build, write_program
+from penstock.playground.program import ProgramNames, build, write_program
 from penstock.playground.settings import CHECKS, LIVE, BadSettings, Change, Settings, number
 from penstock.session.session import Session
 from penstock.variables.initialization import global_variables_initializer
@@ -36,7 +36,7 @@ class Board:
         self.text = write_program(settings)
         self.graph = Graph()
         with self.graph.as_default():
-            self.names: Names = build(self.text)
+            self.names: ProgramNames = build(self.text)
             self.initializer = global_variables_initializer()
         self.session = Session(graph=self.graph)
         self.session.run(self.initializer)

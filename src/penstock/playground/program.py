@@ -1,7 +1,7 @@
 """The program of a board: what the page shows is what the board runs, and what a person can copy and run without it.
 
-Its module level builds the graph. A board takes the names of ``Names`` from there and trains by itself; run as a program, it trains in the loop at
-its end, with the same batches in the same order.
+Its module level builds the graph. A board takes the names of ``ProgramNames`` from there and trains by itself; run as a program, it trains in the
+loop at its end, with the same batches in the same order.
 """
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _applications(function: str, argument: str) -> str:
 
 
 @dataclass(frozen=True)
-class Names:
+class ProgramNames:
     """What a board takes from the module of its program: arrays, tensors, variables, the operation that trains."""
 
     points: Any
@@ -151,8 +151,8 @@ class Names:
     train: Any
 
 
-def build(text: str) -> Names:
+def build(text: str) -> ProgramNames:
     """Builds the graph of a program as the default graph."""
     namespace: dict[str, Any] = {"__name__": "playground"}
     exec(compile(text, FILE, "exec"), namespace)
-    return Names(**{name: namespace.get(name) for name in Names.__dataclass_fields__})
+    return ProgramNames(**{name: namespace.get(name) for name in ProgramNames.__dataclass_fields__})

@@ -41,7 +41,7 @@ _SAMPLES = 400
 
 
 @dataclass
-class Order:
+class CaptureOrder:
     """What to measure: a program with its arguments, told of a cluster; ``profile`` is where the result goes."""
 
     program: list[str]
@@ -120,7 +120,7 @@ def _count(meets: str, values: tuple[Any, ...]) -> int:
 class _Watch(RunObserver):
     """Counts the steps of the program; when one of its main thread has run often enough, they are noted and the program ends."""
 
-    def __init__(self, order: Order, timer: _Timer) -> None:
+    def __init__(self, order: CaptureOrder, timer: _Timer) -> None:
         self.profile: JobProfile | None = None
         self._order, self._timer = order, timer
         self._counts: dict[Any, int] = {}
@@ -203,7 +203,7 @@ def _variables() -> dict[str, dict[str, int]]:
 def main(path: str) -> int:
     """Carries out the order in a file."""
     with open(path, encoding="utf-8") as file:
-        order = Order(**json.load(file))
+        order = CaptureOrder(**json.load(file))
     transports.register("grpc", LocalTransportKind)
     plan = LaunchPlan(order.program, order.ps, order.workers, flags=order.flags)
     cluster = plan.cluster({task: f"{task.job}-{task.index}:2222" for task in plan.tasks()})

@@ -16,10 +16,10 @@ from penstock.distributed.worker import SHORT
 from penstock.simulate.clock import Clock
 from penstock.simulate.coordination import MeetingPlace, Stamp
 from penstock.simulate.costs import Costs
-from penstock.simulate.machine import Crowding, Machine, Process
+from penstock.simulate.machine import Crowding, Process, SimulatedMachine
 from penstock.simulate.machines import MachineSpec
-from penstock.simulate.network import Fabric, Link, NetworkSpeed
-from penstock.simulate.profile import LEFT, WORKER, JobProfile, Message, Part, StepProfile, WorkBlock
+from penstock.simulate.network import Fabric, NetworkLink, NetworkSpeed
+from penstock.simulate.profile import LEFT, WORKER, JobProfile, StepProfile, TaskPart, TensorMessage, WorkBlock
 from penstock.simulate.stragglers import Straggling
 
 ETHERNET = NetworkSpeed.parse("10Gbit,50us")
@@ -80,7 +80,7 @@ class Simulation:
         self.random = random.Random(seed)
         self.fabric = Fabric(self.clock, cluster.network, costs.latency)
         self.places = MeetingPlace(lambda function: self.clock.after(0.0, function))
-        self._machines: list[Machine] = []
+        self._machines: list[SimulatedMachine] = []
         self._processes: dict[str, Process] = {}
         self._made: dict[int, list[_Tables]] = {}  # by the identity of a step of the profile, which is kept
         self._start_processes()
@@ -88,17 +88,17 @@ class Simulation:
             self.places.hold(resource, held["elements"])
 
     def _start_processes(self) -> None:
-        cluster, where = self.cluster, dict[str, Machine]()
+        cluster, where = self.cluster, dict[str, SimulatedMachine]()
         if cluster.one_machine:
-            where = dict.fromkeys(self._tasks(), Machine(self.clock, cluster.cores, "the machine"))
+            where = dict.fromkeys(self._tasks(), SimulatedMachine(self.clock, cluster.cores, "the machine"))
         for spec in cluster.machines:
-            machine = Machine(self.clock, spec.cores, ", ".join(map(readable, spec.tasks)))
-            self.fabric.links[machine] = Link(spec.network)
+            machine = SimulatedMachine(self.clock, spec.cores, ", ".join(map(readable, spec.tasks)))
+            self.fabric.links[machine] = NetworkLink(spec.network)
             where.update(dict.fromkeys(spec.tasks, machine))
         costs = self._local
         crowding = Crowding(costs.crowded, costs.queued, costs.cold_bytes, costs.crowded_native)
         for task in self._tasks():
-            machine = where.get(task) or Machine(self.clock, cluster.cores, readable(task))
+            machine = where.get(task) or SimulatedMachine(self.clock, cluster.cores, readable(task))
             self._processes[task] = Process(machine, task, crowding)
         self._machines = list(dict.fromkeys(process.machine for process in self._processes.values()))
 
@@ -258,7 +258,7 @@ class _WorkerStep:
 class _Tables:
     """Which blocks of a part wait for what: made once, used by every run of it."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: TaskPart) -> None:
         self.is_short = sum(block.python + block.native for block in part.blocks) < SHORT
         self.pending = [len(block.needs) + len(block.receives) + 1 for block in part.blocks]  # one for the order
         self.behind: list[list[int]] = [[] for _ in part.blocks]
@@ -273,7 +273,7 @@ class _Tables:
 class _PartRun:
     """A part of one step: its blocks run as what they need is there."""
 
-    def __init__(self, step: _WorkerStep, part: Part, tables: _Tables) -> None:
+    def __init__(self, step: _WorkerStep, part: TaskPart, tables: _Tables) -> None:
         self.step, self.part = step, part
         self.process = step.simulation.process(step.task(part.task))
         self._tables, self._pending, self._left = tables, tables.pending.copy(), len(part.blocks)
@@ -342,7 +342,7 @@ class _PartRun:
         if not self._left:
             self.step.ended(self)
 
-    def _send(self, message: Message) -> None:
+    def _send(self, message: TensorMessage) -> None:
         simulation, goal = self.step.simulation, self.step.parts[message.to]
         there, size = goal.process, message.bytes
         costs = simulation.costs_between(self.process, there)

@@ -29,7 +29,7 @@ class _Work:
         self.speed = 1.0
 
 
-class Machine:
+class SimulatedMachine:
     """Some cores. ``busy`` is how many core seconds were used."""
 
     def __init__(self, clock: Clock, cores: float, name: str = "") -> None:
@@ -138,7 +138,7 @@ class _Waiting(NamedTuple):
 class Process:
     """A task: what it computes in Python stands in one line, native code runs beside it."""
 
-    def __init__(self, machine: Machine, name: str, crowding: Crowding = ALONE) -> None:
+    def __init__(self, machine: SimulatedMachine, name: str, crowding: Crowding = ALONE) -> None:
         self.machine, self.name, self._crowding = machine, name, crowding
         machine.processes += 1
         self._memory = self.most_memory = 0  # bytes of the steps that it runs now, and the most that it had

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from penstock.platform.cpus import available_cpus
-from penstock.simulate.capture import Order
+from penstock.simulate.capture import CaptureOrder
 from penstock.simulate.profile import JobProfile, with_serial_parts
 
 
@@ -17,7 +17,7 @@ class NotMeasured(Exception):
     """The program ended, or failed, before its step could be measured; what it said went to standard error."""
 
 
-def measure(order: Order, shows_output: bool = False) -> JobProfile:
+def measure(order: CaptureOrder, shows_output: bool = False) -> JobProfile:
     """Runs the program of an order as one worker, and tells what its step is made of. NotMeasured if it has none."""
     with tempfile.TemporaryDirectory(prefix="penstock-simulate-") as folder:
         alone, threads = _capture(order, Path(folder), 1, shows_output), available_cpus()
@@ -26,7 +26,7 @@ def measure(order: Order, shows_output: bool = False) -> JobProfile:
         return with_serial_parts(alone, _capture(order, Path(folder), threads, False), threads)
 
 
-def _capture(order: Order, folder: Path, threads: int, shows_output: bool) -> JobProfile:
+def _capture(order: CaptureOrder, folder: Path, threads: int, shows_output: bool) -> JobProfile:
     profile, text = folder / "profile.json", folder / "order.json"
     text.write_text(dataclasses.replace(order, profile=str(profile)).to_json(), encoding="utf-8")
     result = subprocess.run([sys.executable, "-m", "penstock.simulate.capture", str(text)], stdin=subprocess.DEVNULL, check=False,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 
-from penstock.simulate.profile import WORKER, JobProfile, Meeting, Message, Part, StepProfile, WorkBlock
+from penstock.simulate.profile import WORKER, JobProfile, Meeting, StepProfile, TaskPart, TensorMessage, WorkBlock
 
 _ADD = 30e-6  # seconds: to add a gradient that has come to others, beside its bytes (as profiles of synchronous programs have it)
 ADD_BYTE = 1e-10
@@ -31,7 +31,7 @@ def synchronous(profile: JobProfile, workers: int, backups: int = 0) -> JobProfi
     return dataclasses.replace(profile, workers=workers, step=step, beside=[*profile.beside, chief])
 
 
-def updates_of(part: Part) -> set[int]:
+def updates_of(part: TaskPart) -> set[int]:
     """The blocks of a parameter server that wait for a worker."""
     late: set[int] = set()
     for index, block in enumerate(part.blocks):  # they stand in a runnable order
@@ -40,7 +40,7 @@ def updates_of(part: Part) -> set[int]:
     return late
 
 
-def _take_updates(part: Part, step: StepProfile, wanted: int) -> Part:
+def _take_updates(part: TaskPart, step: StepProfile, wanted: int) -> TaskPart:
     """Moves the updates of a parameter server to the chief's step, and leaves accumulators in their place."""
     sent = {message.number: message for other in step.parts for block in other.blocks for message in block.sends}
     late = updates_of(part)
@@ -57,7 +57,7 @@ def _take_updates(part: Part, step: StepProfile, wanted: int) -> Part:
         last = part.blocks[max(late)]
         last.meetings.append(Meeting("accumulate", name))
         _send_time(part.task, last, step)
-    return Part(part.task, [update])
+    return TaskPart(part.task, [update])
 
 
 def _send_time(task: str, accumulates: WorkBlock, step: StepProfile) -> None:
@@ -65,7 +65,7 @@ def _send_time(task: str, accumulates: WorkBlock, step: StepProfile) -> None:
     worker = step.part(WORKER)
     assert worker is not None
     number = _next_number(step)
-    worker.blocks.append(WorkBlock(sends=[Message(task, 1, 8, number)]))
+    worker.blocks.append(WorkBlock(sends=[TensorMessage(task, 1, 8, number)]))
     accumulates.receives.append(number)
 
 
@@ -81,21 +81,21 @@ def _hand_out(chief: StepProfile, task: str, tokens: int) -> None:
     here.blocks.append(WorkBlock(needs=[0], meetings=[Meeting("enqueue_many", f"{task} tokens", tokens)]))
     for part in chief.parts:
         if part is not here:
-            part.blocks[0].sends.append(Message(task, 1, 0, number))
+            part.blocks[0].sends.append(TensorMessage(task, 1, 0, number))
             here.blocks[1].receives.append(number)
             number += 1
 
 
-def _wait_for_token(step: StepProfile, tokens: Part) -> None:
+def _wait_for_token(step: StepProfile, tokens: TaskPart) -> None:
     """The last thing that a worker does: it waits until its gradients are in, and for a token."""
     number, last = _next_number(step), len(tokens.blocks)
     tokens.blocks.append(WorkBlock(needs=list(range(last)), meetings=[Meeting("dequeue", f"{tokens.task} tokens")]))
     for part in step.parts:
         if part is not tokens and part.task != WORKER:
-            part.blocks[-1].sends.append(Message(tokens.task, 1, 0, number))
+            part.blocks[-1].sends.append(TensorMessage(tokens.task, 1, 0, number))
             tokens.blocks[last].receives.append(number)
             number += 1
     worker = step.part(WORKER)
     assert worker is not None
-    tokens.blocks[last].sends.append(Message(WORKER, 1, 8, number))
+    tokens.blocks[last].sends.append(TensorMessage(WORKER, 1, 8, number))
     worker.blocks.append(WorkBlock(receives=[number]))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.simulate.clock import Clock
-from penstock.simulate.machine import Machine
+from penstock.simulate.machine import SimulatedMachine
 
 _UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
@@ -36,7 +36,7 @@ class NetworkSpeed:
         return cls(float(match[1]) * _UNITS[match[2]] / 8, float(match[3]) * _TIMES[match[4]])
 
 
-class Link:
+class NetworkLink:
     """A machine's end of the network. ``sent`` and ``received`` are bytes."""
 
     def __init__(self, network: NetworkSpeed) -> None:
@@ -49,16 +49,16 @@ class Fabric:
     """The links of all machines. Messages inside a machine pass none of them."""
 
     def __init__(self, clock: Clock, network: NetworkSpeed, local_latency: float) -> None:
-        self.network, self.links = network, dict[Machine, Link]()
+        self.network, self.links = network, dict[SimulatedMachine, NetworkLink]()
         self._clock, self._local_latency = clock, local_latency
 
-    def link(self, machine: Machine) -> Link:
+    def link(self, machine: SimulatedMachine) -> NetworkLink:
         """A machine's end."""
         if machine not in self.links:
-            self.links[machine] = Link(self.network)
+            self.links[machine] = NetworkLink(self.network)
         return self.links[machine]
 
-    def send(self, origin: Machine, goal: Machine, size: float, arrive: Callable[..., Any], *arguments: Any) -> None:
+    def send(self, origin: SimulatedMachine, goal: SimulatedMachine, size: float, arrive: Callable[..., Any], *arguments: Any) -> None:
         """Calls ``arrive`` when the last byte is there."""
         if origin is goal:
             self._clock.after(self._local_latency, arrive, *arguments)

@@ -16,7 +16,7 @@ LEFT = "/job:worker/left"  # the worker before the one whose step it is
 
 
 @dataclass
-class Message:
+class TensorMessage:
     """Tensors that go together from one part of a step to another."""
 
     to: str
@@ -42,7 +42,7 @@ class WorkBlock:
 
     needs: list[int] = field(default_factory=list)  # blocks of the part
     receives: list[int] = field(default_factory=list)  # numbers of messages
-    sends: list[Message] = field(default_factory=list)
+    sends: list[TensorMessage] = field(default_factory=list)
     meetings: list[Meeting] = field(default_factory=list)
     python: float = 0.0
     native: float = 0.0
@@ -51,7 +51,7 @@ class WorkBlock:
 
 
 @dataclass
-class Part:
+class TaskPart:
     """What one task does in a step; how many bytes that takes beside its variables, and what takes the most of them."""
 
     task: str
@@ -65,11 +65,11 @@ class Part:
 class StepProfile:
     """A step of a session, cut by task. The first part is that of the task whose session it is."""
 
-    parts: list[Part] = field(default_factory=list)
+    parts: list[TaskPart] = field(default_factory=list)
     feeds: int = 0  # bytes
     runs: int = 0  # how often it was measured
 
-    def part(self, task: str) -> Part | None:
+    def part(self, task: str) -> TaskPart | None:
         """The part of a task, if it has one."""
         return next((part for part in self.parts if part.task == task), None)
 
@@ -101,11 +101,12 @@ class JobProfile:
 
 
 def _step(fields: dict[str, Any]) -> StepProfile:
-    return StepProfile(**{**fields, "parts": [Part(**{**part, "blocks": [_block(block) for block in part["blocks"]]}) for part in fields["parts"]]})
+    parts = [TaskPart(**{**part, "blocks": [_block(block) for block in part["blocks"]]}) for part in fields["parts"]]
+    return StepProfile(**{**fields, "parts": parts})
 
 
 def _block(fields: dict[str, Any]) -> WorkBlock:
-    sends, meetings = [Message(**each) for each in fields["sends"]], [Meeting(**each) for each in fields["meetings"]]
+    sends, meetings = [TensorMessage(**each) for each in fields["sends"]], [Meeting(**each) for each in fields["meetings"]]
     return WorkBlock(**{**fields, "sends": sends, "meetings": meetings})
 
 

@@ -9,7 +9,7 @@ from penstock.simulate.costs import Costs
 from penstock.simulate.job import Cluster, Result, readable
 from penstock.simulate.machines import MachineSpec
 from penstock.simulate.predict import predict
-from penstock.simulate.profile import LEFT, WORKER, JobProfile, Part
+from penstock.simulate.profile import LEFT, WORKER, JobProfile, TaskPart
 
 WORTH = 0.03  # gain that is worth telling
 _UNEVEN = 1.5  # times the mean: a parameter server that holds more is told
@@ -97,11 +97,11 @@ def too_large(profile: JobProfile, memory: float, machines: tuple[MachineSpec, .
     return ""
 
 
-def _what_is_too_large(profile: JobProfile, measured: list[str], steps: list[Part], limit: float, total: int) -> str:
+def _what_is_too_large(profile: JobProfile, measured: list[str], steps: list[TaskPart], limit: float, total: int) -> str:
     """The largest variable, or the largest operation of a step, whichever takes more."""
     sizes = {name: size for task in set(measured) for name, size in profile.variables.get(task, {}).items()}
     name, size = max(sizes.items(), key=lambda item: item[1], default=("", 0))
-    part = max(steps, key=lambda each: each.largest_memory, default=Part(""))
+    part = max(steps, key=lambda each: each.largest_memory, default=TaskPart(""))
     held = sum(sum(profile.variables.get(task, {}).values()) for task in measured)
     needed = f" and need {_size(total - held)} for a step" if total > held else ""
     if size >= part.largest_memory:

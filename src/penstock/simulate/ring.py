@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Iterable
 
 from penstock.simulate.modes import ADD_BYTE, updates_of
-from penstock.simulate.profile import LEFT, WORKER, JobProfile, Meeting, Message, Part, StepProfile, WorkBlock
+from penstock.simulate.profile import LEFT, WORKER, JobProfile, Meeting, StepProfile, TaskPart, TensorMessage, WorkBlock
 
 _QUEUE = "ring"
 
@@ -42,13 +42,13 @@ def _together(blocks: Iterable[WorkBlock]) -> WorkBlock:
     return total
 
 
-def _ring(before: WorkBlock, after: WorkBlock, chunk: int, workers: int) -> list[Part]:
+def _ring(before: WorkBlock, after: WorkBlock, chunk: int, workers: int) -> list[TaskPart]:
     """The blocks of a worker, and of its part on the worker to the left."""
-    own, left = Part(WORKER, [before]), Part(LEFT)
+    own, left = TaskPart(WORKER, [before]), TaskPart(LEFT)
     for phase in range(2 * (workers - 1)):
         own.blocks.append(WorkBlock(needs=[len(own.blocks) - 1], meetings=[Meeting("enqueue", f"{WORKER} {_QUEUE}")]))
         left.blocks.append(WorkBlock(needs=[phase - 1] if phase else [], meetings=[Meeting("dequeue", f"{LEFT} {_QUEUE}")],
-                                 sends=[Message(WORKER, 1, chunk, phase)]))
+                                 sends=[TensorMessage(WORKER, 1, chunk, phase)]))
         adds = phase < workers - 1  # in the second half complete chunks are handed on
         own.blocks.append(WorkBlock(needs=[len(own.blocks) - 1], receives=[phase], python=ADD_BYTE * chunk * adds))
     after.needs = [len(own.blocks) - 1]

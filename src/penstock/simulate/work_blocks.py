@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from penstock.execute.device_plan import DevicePlan
 from penstock.ops.transfer import Recv, Send, rendezvous_key
 from penstock.program.ir import Node
-from penstock.simulate.profile import Meeting, Message, Part, StepProfile, WorkBlock
+from penstock.simulate.profile import Meeting, StepProfile, TaskPart, TensorMessage, WorkBlock
 
 _SHORT = 100e-6  # seconds: native code that takes less is not shared out among threads
 
@@ -60,14 +60,14 @@ class _Cut:
         self._sends = {rendezvous_key(node.attrs): node for node in self._tables if node.definition is Send}
         self._signatures: dict[Node, Signature] = {}
         self._numbers: dict[tuple[str, Signature], int] = {}  # of blocks, over all parts
-        self._messages: dict[tuple[int, str], Message] = {}  # (block, to) -> the message
+        self._messages: dict[tuple[int, str], TensorMessage] = {}  # (block, to) -> the message
 
     def profile(self) -> StepProfile:
         order = list(self._in_order())
         for node in order:
             self._signatures[node] = self._signature(node)
-        parts = {plan.task: Part(plan.task) for plan in self._plans}
-        places: dict[int, tuple[Part, int]] = {}
+        parts = {plan.task: TaskPart(plan.task) for plan in self._plans}
+        places: dict[int, tuple[TaskPart, int]] = {}
         for node in order:
             part = parts[self._task(node)]
             number = self._number(node)
@@ -127,7 +127,7 @@ class _Cut:
             name = self._groups.get(name, name)
         return f"{self._task(node)} {name}"
 
-    def _add(self, node: Node, part: Part, place: int, places: dict[int, tuple[Part, int]]) -> None:
+    def _add(self, node: Node, part: TaskPart, place: int, places: dict[int, tuple[TaskPart, int]]) -> None:
         block, measured = part.blocks[place], self._measured.get(node, Measured())
         block.nodes += 1
         for other in self._before(node):
@@ -152,7 +152,7 @@ class _Cut:
         else:
             block.python += measured.typical
 
-    def _add_memory(self, part: Part) -> None:
+    def _add_memory(self, part: TaskPart) -> None:
         """Of a running step: what nodes make, and what messages bring. Values that are dropped early are counted, too: it is an upper bound."""
         taken = {node: measured.memory for node, measured in self._measured.items() if node in self._tables and self._task(node) == part.task}
         coming = {node: self._measured.get(sender, Measured()).bytes for node in taken if (sender := self._sender(node)) is not None}
@@ -162,22 +162,22 @@ class _Cut:
             node = max(taken, key=lambda each: taken[each])
             part.largest, part.largest_memory = node.name.partition("/_")[0], taken[node]  # of a region or a Recv: what it is made for
 
-    def _meeting(self, node: Node, part: Part, place: int, measured: Measured) -> Meeting:
+    def _meeting(self, node: Node, part: TaskPart, place: int, measured: Measured) -> Meeting:
         kind = node.definition.coordinates
         if kind == "accumulate":
             self._groups.setdefault(measured.resource, f"gradients of block {place}")
         return Meeting(kind, self._resource(node), measured.count)
 
-    def _message(self, sender: int, places: dict[int, tuple[Part, int]], to: str) -> Message:
+    def _message(self, sender: int, places: dict[int, tuple[TaskPart, int]], to: str) -> TensorMessage:
         key = (sender, to)
         if key not in self._messages:
-            self._messages[key] = Message(to, 0, 0, len(self._messages))
+            self._messages[key] = TensorMessage(to, 0, 0, len(self._messages))
             origin, place = places[sender]
             origin.blocks[place].sends.append(self._messages[key])
         return self._messages[key]
 
 
-def _tidy(part: Part) -> None:
+def _tidy(part: TaskPart) -> None:
     """Waiting comes first in a block."""
     for block in part.blocks:
         block.meetings.sort(key=lambda meeting: meeting.kind in ("accumulate", "advance"))

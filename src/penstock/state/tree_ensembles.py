@@ -18,7 +18,7 @@ NO_PRUNING, PRE_PRUNING, POST_PRUNING = range(3)
 _CENTERED = 0.01  # a bias that changes by less than this share is centered
 
 
-class Split(NamedTuple):
+class BestSplit(NamedTuple):
     """The best split of a node."""
 
     feature_id: int
@@ -138,7 +138,7 @@ class TreeEnsemble:
         with np.errstate(divide="ignore", invalid="ignore"):
             return bool(abs(logit / before) > _CENTERED)
 
-    def grow(self, splits: dict[int, Split], max_depth: int, pruning: int) -> None:
+    def grow(self, splits: dict[int, BestSplit], max_depth: int, pruning: int) -> None:
         """Adds a layer to the last tree. A tree of ``max_depth`` layers is finished, and the next one begins."""
         self.stamp += 1
         self._count_attempt()
@@ -179,7 +179,7 @@ class TreeEnsemble:
         self._arrays = {key: arrays for key, arrays in self._arrays.items() if key[0] != tree}
 
 
-def _split(nodes: Any, node_id: int, split: Split) -> None:
+def _split(nodes: Any, node_id: int, split: BestSplit) -> None:
     """Makes a leaf a split node with two leaves."""
     node = nodes[node_id]
     value = np.float32(node.leaf.scalar)

@@ -14,7 +14,7 @@ from penstock.graph.opdef import REGISTRY, OpDef
 from penstock.graph.shape import TensorShape
 from penstock.native.fusion.loop_nest import Fold, Nest, NestInput, NestOutput, OpStep
 from penstock.native.fusion.lowering import why_not
-from penstock.native.fusion.nest_layout import Layout
+from penstock.native.fusion.nest_layout import NestLayout
 from support.fused import FOLDS, TYPES, Native, Sketch, arrays_for, difference, one_op, random_sketch, run_native, run_numpy
 
 SHAPES = [(), (1,), (7,), (16,), (1000,), (0,), (3, 5), (33, 17), (2, 0, 3), (4, 1, 9), (2, 3, 4, 5), (5, 1031), (3, 2, 2, 1, 3, 5)]
@@ -220,5 +220,5 @@ def test_a_nest_must_make_sense():
     ((2, 3, 4, 5), (0, 2, 3), "rows", (1, 3, 2, 20)), ((2, 3, 4, 5), (1, 2), "columns", (2, 12, 1, 5)), ((6, 1, 5), (0, 2), "rows", (1, 1, 1, 30))])
 def test_layout(shape, reduced, form, sizes):
     strides = np.zeros(shape, np.float32).strides
-    layout = Layout(shape, frozenset(reduced), [strides])
+    layout = NestLayout(shape, frozenset(reduced), [strides])
     assert (layout.form, layout.sizes) == (form, sizes)

@@ -36,7 +36,7 @@ for size in (4096 << power for power in range(18, 0, -1)):  # all larger room ab
 for page in pages:
     system.munmap(page, 4096)
 for _ in range(5):
-    library = target.Library(code, "number")
+    library = target.LinkedCode(code, "number")
     number = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64)(library.address)
     print(number(0), number(19_999))
 """

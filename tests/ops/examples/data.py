@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock.data.dataset import Dataset
 from penstock.data.structure import TensorSpec
-from penstock.data.traced_function import TracedFunction
+from penstock.data.traced_function import ElementFunction
 from penstock.graph import dtypes as dt
 from penstock.graph.graph import Graph
 from penstock.graph.opdef import REGISTRY
@@ -39,7 +39,7 @@ def batches():
 def traced(name, function, *arguments):
     """The graph of a function as an attribute."""
     with Graph().as_default():
-        return TracedFunction(function, name, *arguments).graph
+        return ElementFunction(function, name, *arguments).graph
 
 
 number, flag = np.int64, np.bool_

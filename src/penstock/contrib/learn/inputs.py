@@ -118,7 +118,7 @@ def _streaming_input_fn(x: Iterator[Any], y: Iterator[Any] | None, batch_size: i
 
 # --- what estimators remember ----------------------------------------------------------------------------------------
 
-class Signature(NamedTuple):
+class InputSignature(NamedTuple):
     """Type and shape of an input. The sizes of batches may differ."""
 
     dtype: Any
@@ -131,7 +131,7 @@ class Signature(NamedTuple):
             return sparse_placeholder(self.dtype)
         return placeholder(self.dtype, [None, *self.shape[1:].as_list()])
 
-    def fits(self, other: Signature) -> bool:
+    def fits(self, other: InputSignature) -> bool:
         """Whether ``other`` may come in its place."""
         if self.is_sparse != other.is_sparse or self.dtype != other.dtype:
             return False
@@ -146,7 +146,7 @@ def signatures(tensors: Any) -> Any:
         return None
     if isinstance(tensors, dict):
         return {key: signatures(tensor) for key, tensor in tensors.items()}
-    return Signature(tensors.dtype, None, True) if isinstance(tensors, SparseTensor) else Signature(tensors.dtype, tensors.shape, False)
+    return InputSignature(tensors.dtype, None, True) if isinstance(tensors, SparseTensor) else InputSignature(tensors.dtype, tensors.shape, False)
 
 
 def check_signatures(what: str, tensors: Any, required: Any) -> None:
@@ -155,7 +155,7 @@ def check_signatures(what: str, tensors: Any, required: Any) -> None:
     if isinstance(required, dict):
         wrong = [key for key in required if not isinstance(given, dict) or key not in given or not required[key].fits(given[key])]
     else:
-        wrong = [] if isinstance(given, Signature) and required.fits(given) else [what.lower()]
+        wrong = [] if isinstance(given, InputSignature) and required.fits(given) else [what.lower()]
     if wrong:
         raise ValueError(f"{what} are incompatible with given information: {', '.join(map(str, wrong))}. Given {what.lower()}: {tensors}, required "
                          f"signatures: {required}.")

@@ -1,7 +1,7 @@
 """The debugger on a terminal: it stops before the first run, and after each run that is debugged.
 
 ``Debugger`` decides, run for run, what is watched, and talks with the person; a wrapped session and a hook both drive it: ``before`` a run, ``after``
-it. Answers of the command ``run`` are ``Orders``: how many runs to let pass, until which filter, what to watch.
+it. Answers of the command ``run`` are ``RunOrders``: how many runs to let pass, until which filter, what to watch.
 """
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _UI_TYPES = ("curses", "readline")
 
 
 @dataclass
-class Orders:
+class RunOrders:
     """What a person wants of the runs to come."""
 
     skip: int = 0  # runs that pass without the debugger
@@ -61,7 +61,7 @@ class Debugger:
         self.filters: Filters = {"has_inf_or_nan": has_inf_or_nan}
         self.stops = Stops(self.filters, self._at_stop)
         self._left = False  # the person has left while a step waited
-        self._orders: Orders | None = None
+        self._orders: RunOrders | None = None
         self._config = Config(config_file_path or None)
         self._count, self._debugged = 0, False
         self._fetches: list[str] = []
@@ -181,11 +181,11 @@ class Debugger:
         if parsed.profile and (parsed.no_debug or parsed.till_filter_pass):
             raise BadCommand("--profile (-p) goes neither with --no_debug (-n) nor with --till_filter_pass (-f)")
         patterns = parsed.node_name_filter, parsed.op_type_filter, parsed.tensor_dtype_filter
-        raise Leave(Orders(max(0, parsed.times - 1), parsed.no_debug, parsed.till_filter_pass, parsed.filter_exclude_node_names, patterns,
+        raise Leave(RunOrders(max(0, parsed.times - 1), parsed.no_debug, parsed.till_filter_pass, parsed.filter_exclude_node_names, patterns,
                            profile=parsed.profile))
 
     def _step(self, parsed: argparse.Namespace) -> list[str]:
-        raise Leave(Orders(step=True))
+        raise Leave(RunOrders(step=True))
 
     def _add_break(self, line: CommandLine) -> None:
         parser = line.add("break", "b", "List breakpoints; set one, or take it away if it is there.", self._break,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 
-class Step(NamedTuple):
+class CellStep(NamedTuple):
     """How a step is computed: with masks of dropout for the inputs, for the states; with states that are variables, which each use reads; with the
     products of the inputs made before."""
 
@@ -18,12 +18,12 @@ class Step(NamedTuple):
     projected: bool = False
 
 
-def of_simple(cell: Any, step: Step) -> int:
+def of_simple(cell: Any, step: CellStep) -> int:
     """Of a SimpleRNNCell."""
     return 2 + 2 * cell.use_bias if step.projected else 0
 
 
-def of_lstm(cell: Any, step: Step) -> int:
+def of_lstm(cell: Any, step: CellStep) -> int:
     """Of an LSTMCell."""
     if cell.implementation != 1:
         return 2 if step.projected else 0
@@ -32,7 +32,7 @@ def of_lstm(cell: Any, step: Step) -> int:
     return of_inputs + of_states + 3 * step.of_variables
 
 
-def of_gru(cell: Any, step: Step) -> int:
+def of_gru(cell: Any, step: CellStep) -> int:
     """Of a GRUCell."""
     bias = cell.use_bias
     if cell.implementation != 1:

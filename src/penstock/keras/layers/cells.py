@@ -13,7 +13,7 @@ from penstock.graph.node import Tensor
 from penstock.graph.shape import TensorShape
 from penstock.keras.backend.nn import dropout
 from penstock.keras.layers import cell_operations
-from penstock.keras.layers.cell_operations import Step
+from penstock.keras.layers.cell_operations import CellStep
 from penstock.layers import activations, initializers
 from penstock.layers.base import Layer
 from penstock.layers.branching import learning_phase, smart_cond
@@ -105,11 +105,11 @@ class Cell(Layer):
         """One step: the output, and new states."""
         masks = self.get_dropout_mask_for_cell(inputs, training, self.gates)
         recurrent_masks = self.get_recurrent_dropout_mask_for_cell(states[0], training, self.gates)
-        step = Step(masks is not None, recurrent_masks is not None, not isinstance(states[0], Tensor))
+        step = CellStep(masks is not None, recurrent_masks is not None, not isinstance(states[0], Tensor))
         default_graph().imply(self.unseen_operations(step))
         return self.advance(self.project(inputs, masks), states, recurrent_masks)
 
-    def unseen_operations(self, step: Step) -> int:
+    def unseen_operations(self, step: CellStep) -> int:
         """How many operations more than ours TensorFlow has in such a step."""
         return 0
 
@@ -179,7 +179,7 @@ class SimpleRNNCell(Cell):
                          dropout, recurrent_dropout, **kwargs)
         self.state_size = self.output_size = units
 
-    def unseen_operations(self, step: Step) -> int:
+    def unseen_operations(self, step: CellStep) -> int:
         """How many operations more than ours TensorFlow has in such a step."""
         return cell_operations.of_simple(self, step)
 
@@ -218,7 +218,7 @@ class GRUCell(Cell):
         """The biases of the inputs and of the states."""
         return [None, None] if self.bias is None else unstack(self.bias) if self.reset_after else [self.bias, None]
 
-    def unseen_operations(self, step: Step) -> int:
+    def unseen_operations(self, step: CellStep) -> int:
         """How many operations more than ours TensorFlow has in such a step."""
         return cell_operations.of_gru(self, step)
 
@@ -286,7 +286,7 @@ class LSTMCell(Cell):
         return self.add_weight("bias", shape=(self.units * 4,), initializer=initializer, regularizer=self.bias_regularizer,
                                constraint=self.bias_constraint)
 
-    def unseen_operations(self, step: Step) -> int:
+    def unseen_operations(self, step: CellStep) -> int:
         """How many operations more than ours TensorFlow has in such a step."""
         return cell_operations.of_lstm(self, step)
 

@@ -8,7 +8,7 @@ import numpy as np
 from penstock.graph.graph import default_graph
 from penstock.graph.shape import TensorShape
 from penstock.keras.backend.convolutions import bias_add, conv2d
-from penstock.keras.layers.cell_operations import Step
+from penstock.keras.layers.cell_operations import CellStep
 from penstock.keras.layers.cells import LSTMCell
 from penstock.keras.layers.rnn import RNN
 from penstock.layers import activations, regularizers
@@ -56,7 +56,7 @@ class ConvLSTM2DCell(LSTMCell):
         outputs = conv2d(x, kernel, strides=self.strides, padding=self.padding, data_format=self.data_format, dilation_rate=self.dilation_rate)
         return outputs if bias is None else bias_add(outputs, bias, data_format=self.data_format)
 
-    def unseen_operations(self, step: Step) -> int:
+    def unseen_operations(self, step: CellStep) -> int:
         """How many operations more than ours TensorFlow has in such a step."""
         return 0  # there, too, each gate has its own; what is made once is counted by the layer
 

@@ -11,7 +11,7 @@ from penstock.graph.node import Tensor
 from penstock.graph.shape import TensorShape
 from penstock.keras.backend.recurrence import recur
 from penstock.keras.layer_classes import deserialize
-from penstock.keras.layers.cell_operations import Step, captures_of_projection
+from penstock.keras.layers.cell_operations import CellStep, captures_of_projection
 from penstock.keras.layers.cells import Cell, zero_state
 from penstock.keras.layers.stacked import StackedRNNCells, is_multiple, output_size
 from penstock.layers import settings
@@ -234,7 +234,7 @@ class RNN(Layer):
 
         def step(projected: Any, states: Any) -> Any:
             masks, graph = cell.get_recurrent_dropout_mask_for_cell(states[0], training, cell.gates), default_graph()
-            graph.imply(cell.unseen_operations(Step(False, masks is not None, not isinstance(states[0], Tensor), projected=True)))
+            graph.imply(cell.unseen_operations(CellStep(False, masks is not None, not isinstance(states[0], Tensor), projected=True)))
             if graph is not outside:
                 graph.imply(captures_of_projection(cell))
             return cell.advance(projected, states, masks)

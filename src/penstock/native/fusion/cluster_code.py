@@ -11,7 +11,7 @@ from penstock.graph.dtypes import DType, as_dtype
 from penstock.native.calls import Array, Code, row_major
 from penstock.native.fusion.loop_nest import Fold, Nest, NestInput, NestOutput, OpStep
 from penstock.native.fusion.nest_kernel import module_for
-from penstock.native.fusion.nest_layout import Layout, NestPart
+from penstock.native.fusion.nest_layout import NestLayout, NestPart
 from penstock.native.fusion.reducers import wide_dtype
 from penstock.native.fusion.spills import last_reads, spills, step_cost
 from penstock.native.kernels.axes import Strides
@@ -121,18 +121,18 @@ class Loop:
         self.steps = [(step, list(map(renumbered, operands))) for step, operands in (self.steps[index] for index in used["step"])]
         self.outputs = [(renumbered(ref), array, strides, whole) for ref, array, strides, whole in self.outputs]
 
-    def nest(self) -> tuple[Nest, Layout]:
+    def nest(self) -> tuple[Nest, NestLayout]:
         """What is computed, and how that is laid out over the space."""
         strides = [*[each for _, each in self.inputs], *[each for _, _, each, _ in self.outputs]]
-        layout = Layout(self.shape, self.reduced, strides)
+        layout = NestLayout(self.shape, self.reduced, strides)
         nest = self._nest_for(layout)
         if layout.form == "columns" and nest is None:
-            layout = Layout(self.shape, self.reduced, strides, rows=True)
+            layout = NestLayout(self.shape, self.reduced, strides, rows=True)
             nest = self._nest_for(layout)
         assert nest is not None
         return nest, layout
 
-    def _nest_for(self, layout: Layout) -> Nest | None:
+    def _nest_for(self, layout: NestLayout) -> Nest | None:
         inputs = tuple(NestInput(_dtype(array), layout.mode(k, array.dtype.itemsize), layout.is_kept(k)) for k, (array, _) in enumerate(self.inputs))
         starts, at = [], len(inputs)
         for step, _ in self.steps:
@@ -150,7 +150,7 @@ class Loop:
                 return None
         return Nest(layout.form, inputs, steps, outputs, (bool(layout.outer), bool(layout.middle)))
 
-    def _call(self, b: Emitter, nest: Nest, layout: Layout, parts: Sequence[NestPart], label: str, origins: Sequence[Sequence[int]]) -> None:
+    def _call(self, b: Emitter, nest: Nest, layout: NestLayout, parts: Sequence[NestPart], label: str, origins: Sequence[Sequence[int]]) -> None:
         """``origins``: where in its output each part begins, in bytes."""
         kept_over = spills(nest)
         sizes = [nest.dtypes[each].size for each in kept_over]

@@ -28,7 +28,7 @@ class NestPart:
     ranges: tuple[tuple[int, int], ...]
 
 
-class Layout:
+class NestLayout:
     """The axes of a space: outer and middle are several, row and inner one each. ``form`` as in ``nest``."""
 
     def __init__(self, shape: Sequence[int], reduced: Collection[int], strides: Sequence[Strides], rows: bool = False) -> None:

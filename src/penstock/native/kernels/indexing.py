@@ -44,7 +44,7 @@ CHANGES: dict[str, Change] = {"Update": _replace, "Add": _binary("add"), "Sub": 
                               "Min": _binary("minimum"), "Max": _binary("maximum")}
 
 
-class Layout(NamedTuple):
+class RowLayout(NamedTuple):
     """How rows lie in an array: the same again so many times; how many there are, of how many elements; bytes from one time, and row, to the next."""
 
     times: int
@@ -54,9 +54,9 @@ class Layout(NamedTuple):
     row_step: int
 
 
-def _layout(params: Array) -> Layout:
+def _layout(params: Array) -> RowLayout:
     """That of an array of axes [times, rows, elements]."""
-    return Layout(*params.shape, *params.strides[:2]) if params.rank == 3 else Layout(1, 0, 1, 0, 0)
+    return RowLayout(*params.shape, *params.strides[:2]) if params.rank == 3 else RowLayout(1, 0, 1, 0, 0)
 
 
 class Indexing:
@@ -98,7 +98,7 @@ class Indexing:
             self.emit.unsupported("the part is not made of rows at one distance")
         if result.size:
             times, (step,) = outer[0] if outer else (1, (0,))
-            rows = Layout(times, array.size, math.prod(sizes[whole:]), step, array.dtype.itemsize)
+            rows = RowLayout(times, array.size, math.prod(sizes[whole:]), step, array.dtype.itemsize)
             self._gather(array, first, result, 1, False, rows)
         return result
 
@@ -113,7 +113,7 @@ class Indexing:
             stride *= extent
         return params if rows.contiguous else self.emit.contiguous(params)
 
-    def _gather(self, params: Array, indices: Array, result: Array, picks: int, batched: bool, layout: Layout) -> None:
+    def _gather(self, params: Array, indices: Array, result: Array, picks: int, batched: bool, layout: RowLayout) -> None:
         """Rows of params; all times use the same indices, or each its own ``picks``."""
         size = params.dtype.itemsize
         times, limit, length, times_step, row = layout

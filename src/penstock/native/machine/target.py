@@ -176,7 +176,7 @@ def optimised(text: str) -> str:
     return codegen.inlined(text, cpu(), features())
 
 
-class Library:
+class LinkedCode:
     """Linked code; it stays in memory as long as this object."""
 
     def __init__(self, code: bytes, *symbols: str) -> None:

@@ -37,14 +37,14 @@ class native_alone:
         caller.alone = self._before
 
 
-_linked: dict[str, target.Library] = {}
+_linked: dict[str, target.LinkedCode] = {}
 
 
-def native_driver() -> target.Library:
+def native_driver() -> target.LinkedCode:
     """The driver's code. If several threads link it at once, all get the first: another one would vanish under the threads that run it."""
     library = _linked.get("driver")
     if library is None:
-        library = _linked.setdefault("driver", target.Library(target.object_code(driver.text()), "run", "serve", "release"))
+        library = _linked.setdefault("driver", target.LinkedCode(target.object_code(driver.text()), "run", "serve", "release"))
     return library
 
 

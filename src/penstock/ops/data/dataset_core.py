@@ -123,7 +123,7 @@ def _remembering(op_type: str, kernel: Any, lightweight: bool, count: Any) -> Ca
     return with_parameters(remembering, names)
 
 
-class Caller:
+class BoundFunction:
     """A function of a dataset op, together with the outer values that it uses."""
 
     def __init__(self, ctx: Any, function: Any, captured: list[Any]) -> None:

@@ -12,7 +12,19 @@ from penstock.graph.attrs import FUNC, type_list
 from penstock.graph.opdef import op
 from penstock.ops.common import Ragged
 from penstock.ops.data.dataset_batch import joined, stacked, take_batch
-from penstock.ops.data.dataset_core import ARGUMENTS, OUTPUTS, UNKNOWN, Caller, Element, Elements, Source, check_element, dataset_op, positive, rows
+from penstock.ops.data.dataset_core import (
+    ARGUMENTS,
+    OUTPUTS,
+    UNKNOWN,
+    BoundFunction,
+    Element,
+    Elements,
+    Source,
+    check_element,
+    dataset_op,
+    positive,
+    rows,
+)
 from penstock.ops.flow.functional import is_true
 from penstock.state.resources import dereference
 
@@ -24,7 +36,7 @@ _FUNCTION = {"f": FUNC, **ARGUMENTS, **OUTPUTS}
 class _Iterator:
     """The iterators of this file: ``next`` is all they add."""
 
-    def __init__(self, elements: Elements, function: Caller) -> None:
+    def __init__(self, elements: Elements, function: BoundFunction) -> None:
         self._elements, self._function = elements, function
 
     def __iter__(self) -> Any:
@@ -42,7 +54,8 @@ class VectorisedMap:
     If the function refuses a batch, its elements are gone through one by one: the error is that of one of them, and the others are not lost.
     """
 
-    def __init__(self, elements: Elements, function: Caller, many: Callable[[Element], Element], plain: Callable[[Elements], Elements]) -> None:
+    def __init__(self, elements: Elements, function: BoundFunction, many: Callable[[Element], Element],
+                 plain: Callable[[Elements], Elements]) -> None:
         self._elements, self._function, self._many, self._plain = elements, function, many, plain
         self._refused: Elements = iter(())
         self._one_by_one: Elements | None = None
@@ -96,7 +109,7 @@ def _elements(many: Element | list[Element] | None) -> list[Element]:
     return list(zip(*[column if isinstance(component, Ragged) else (row for (row,) in column) for column, component in zip(columns, many)]))
 
 
-def mapped(input_dataset: Source, function: Caller, plain: Callable[[Elements], Elements]) -> Source:
+def mapped(input_dataset: Source, function: BoundFunction, plain: Callable[[Elements], Elements]) -> Source:
     """The results of a function; ``plain`` makes the iterator that calls it for each element."""
     many = function.vectorised()
     if many is None:
@@ -112,7 +125,7 @@ class MapDataset:
         return input_dataset.cardinality() if preserve_cardinality else UNKNOWN
 
     def kernel(input_dataset, other_arguments, ctx, f, preserve_cardinality):
-        function = Caller(ctx, f, other_arguments)
+        function = BoundFunction(ctx, f, other_arguments)
         return mapped(input_dataset, function, lambda elements: _Map(elements, function))
 
 
@@ -129,7 +142,7 @@ class FilterDataset:
     """The elements for which a function says true."""
 
     def kernel(input_dataset, other_arguments, ctx, predicate):
-        function = Caller(ctx, predicate, other_arguments)
+        function = BoundFunction(ctx, predicate, other_arguments)
         return Source(lambda: _Filter(iter(input_dataset), function))
 
 
@@ -151,7 +164,7 @@ class TakeWhileDataset:
     """The elements up to the first one for which a function says false."""
 
     def kernel(input_dataset, other_arguments, ctx, predicate):
-        function = Caller(ctx, predicate, other_arguments)
+        function = BoundFunction(ctx, predicate, other_arguments)
         return Source(lambda: _TakeWhile(iter(input_dataset), function))
 
 
@@ -196,7 +209,7 @@ class FlatMapDataset:
     """The elements of the datasets that a function gives, one dataset after the other."""
 
     def kernel(input_dataset, other_arguments, ctx, f):
-        function = Caller(ctx, f, other_arguments)
+        function = BoundFunction(ctx, f, other_arguments)
         made = Source(lambda: _FlatMap(iter(input_dataset), function))
         made.lightweight = input_dataset.lightweight and function.makes_lightweight()
         return made
@@ -205,7 +218,7 @@ class FlatMapDataset:
 class Interleave(_Iterator):
     """Takes ``block_length`` elements in turn from ``cycle_length`` datasets at a time; an ended one makes room for the next."""
 
-    def __init__(self, elements: Elements, function: Caller, cycle_length: int, block_length: int) -> None:
+    def __init__(self, elements: Elements, function: BoundFunction, cycle_length: int, block_length: int) -> None:
         super().__init__(elements, function)
         self._cycle: list[Elements | None] = [None] * cycle_length
         self._block_length = block_length
@@ -288,13 +301,13 @@ class InterleaveDataset:
     """Blocks of elements, in turn, of several of the datasets that a function gives."""
 
     def kernel(input_dataset, other_arguments, cycle_length, block_length, ctx, f):
-        function = Caller(ctx, f, other_arguments)
+        function = BoundFunction(ctx, f, other_arguments)
         cycle, block = positive(cycle_length, "cycle_length"), positive(block_length, "block_length")
         return Source(lambda: Interleave(iter(input_dataset), function, cycle, block))
 
 
 class _Scan(_Iterator):
-    def __init__(self, elements: Elements, function: Caller, state: Element) -> None:
+    def __init__(self, elements: Elements, function: BoundFunction, state: Element) -> None:
         super().__init__(elements, function)
         self._state = state
 
@@ -310,7 +323,7 @@ class ScanDataset:
     """The results of a function on a state and each element; it also gives the next state."""
 
     def kernel(input_dataset, initial_state, other_arguments, ctx, f):
-        function = Caller(ctx, f, other_arguments)
+        function = BoundFunction(ctx, f, other_arguments)
         return Source(lambda: _Scan(iter(input_dataset), function, tuple(initial_state)))
 
 
@@ -326,7 +339,7 @@ class ReduceDataset:
         return list(output_shapes)
 
     def kernel(input_dataset, initial_state, other_arguments, ctx, f, output_types, output_shapes):
-        function = Caller(ctx, f, other_arguments)
+        function = BoundFunction(ctx, f, other_arguments)
         state = tuple(map(dereference, initial_state))
         for element in input_dataset:
             state = function(*state, *element)

@@ -6,7 +6,7 @@ import numpy as np
 from penstock.errors import invalid_argument
 from penstock.graph.attrs import FUNC, type_list
 from penstock.ops.data.dataset_batch import in_memory
-from penstock.ops.data.dataset_core import OUTPUTS, Caller, Element, Elements, Source, dataset_op, integer
+from penstock.ops.data.dataset_core import OUTPUTS, BoundFunction, Element, Elements, Source, dataset_op, integer
 from penstock.ops.data.dataset_functions import dataset_of
 
 _INPUT = "input_dataset: variant"
@@ -15,7 +15,7 @@ _INPUT = "input_dataset: variant"
 class _GroupByWindow:
     """Collects elements by key; a group that is full is handed to ``reduce``, whose dataset comes next. At the end, groups leave by key."""
 
-    def __init__(self, elements: Elements, key: Caller, reduce: Caller, window_size: Caller) -> None:
+    def __init__(self, elements: Elements, key: BoundFunction, reduce: BoundFunction, window_size: BoundFunction) -> None:
         self._elements, self._key, self._reduce, self._window_size = elements, key, reduce, window_size
         self._groups: dict[int, list[Element]] = {}
         self._sizes: dict[int, int] = {}
@@ -59,15 +59,15 @@ class GroupByWindowDataset:
 
     def kernel(input_dataset, key_func_other_arguments, reduce_func_other_arguments, window_size_func_other_arguments, ctx, key_func, reduce_func,
                window_size_func):
-        functions = [Caller(ctx, key_func, key_func_other_arguments), Caller(ctx, reduce_func, reduce_func_other_arguments),
-                     Caller(ctx, window_size_func, window_size_func_other_arguments)]
+        functions = [BoundFunction(ctx, key_func, key_func_other_arguments), BoundFunction(ctx, reduce_func, reduce_func_other_arguments),
+                     BoundFunction(ctx, window_size_func, window_size_func_other_arguments)]
         return Source(lambda: _GroupByWindow(iter(input_dataset), *functions))
 
 
 class _GroupByReducer:
     """A state per key, made by ``begin`` and changed by ``reduce`` for each element; at the end, what ``finish`` makes of each, by key."""
 
-    def __init__(self, elements: Elements, key: Caller, begin: Caller, reduce: Caller, finish: Caller) -> None:
+    def __init__(self, elements: Elements, key: BoundFunction, begin: BoundFunction, reduce: BoundFunction, finish: BoundFunction) -> None:
         self._elements, self._key, self._begin, self._reduce, self._finish = elements, key, begin, reduce, finish
         self._states: dict[int, Element] = {}
 
@@ -94,6 +94,6 @@ class GroupByReducerDataset:
 
     def kernel(input_dataset, key_func_other_arguments, init_func_other_arguments, reduce_func_other_arguments, finalize_func_other_arguments, ctx,
                key_func, init_func, reduce_func, finalize_func):
-        functions = [Caller(ctx, key_func, key_func_other_arguments), Caller(ctx, init_func, init_func_other_arguments),
-                     Caller(ctx, reduce_func, reduce_func_other_arguments), Caller(ctx, finalize_func, finalize_func_other_arguments)]
+        functions = [BoundFunction(ctx, key_func, key_func_other_arguments), BoundFunction(ctx, init_func, init_func_other_arguments),
+                     BoundFunction(ctx, reduce_func, reduce_func_other_arguments), BoundFunction(ctx, finalize_func, finalize_func_other_arguments)]
         return Source(lambda: _GroupByReducer(iter(input_dataset), *functions))

@@ -7,7 +7,19 @@ from penstock.errors import invalid_argument
 from penstock.graph.attrs import FUNC
 from penstock.ops.data.dataset_ahead import Ahead
 from penstock.ops.data.dataset_batch import Batch
-from penstock.ops.data.dataset_core import ARGUMENTS, OUTPUTS, UNKNOWN, Caller, Element, Elements, Source, batches, dataset_op, integer, positive
+from penstock.ops.data.dataset_core import (
+    ARGUMENTS,
+    OUTPUTS,
+    UNKNOWN,
+    BoundFunction,
+    Element,
+    Elements,
+    Source,
+    batches,
+    dataset_op,
+    integer,
+    positive,
+)
 from penstock.ops.data.dataset_functions import Interleave, mapped
 from penstock.platform.cpus import available_cpus
 
@@ -50,7 +62,7 @@ class ParallelMapDataset:
         return input_dataset.cardinality() if preserve_cardinality else UNKNOWN
 
     def kernel(input_dataset, other_arguments, num_parallel_calls, ctx, f, preserve_cardinality):
-        function, calls = Caller(ctx, f, other_arguments), _calls(num_parallel_calls)
+        function, calls = BoundFunction(ctx, f, other_arguments), _calls(num_parallel_calls)
         return mapped(input_dataset, function, lambda elements: Ahead(ctx, elements, function, calls, _BUFFERED * calls))
 
 
@@ -63,7 +75,7 @@ class MapAndBatchDataset:
         return batches(input_dataset, batch_size, drop_remainder) if preserve_cardinality else UNKNOWN
 
     def kernel(input_dataset, other_arguments, batch_size, num_parallel_calls, drop_remainder, ctx, f, preserve_cardinality):
-        function, size, calls = Caller(ctx, f, other_arguments), positive(batch_size, "batch_size"), _calls(num_parallel_calls)
+        function, size, calls = BoundFunction(ctx, f, other_arguments), positive(batch_size, "batch_size"), _calls(num_parallel_calls)
         threads = min(calls, 4 * PROCESSORS)  # often asked for are batches * size, of which no machine computes all at once
         return Source(lambda: Batch(Ahead(ctx, iter(input_dataset), function, threads, calls), size, bool(drop_remainder)))
 
@@ -71,7 +83,7 @@ class MapAndBatchDataset:
 class _ParallelInterleave(Interleave):
     """Interleave, each dataset of the cycle read ahead by a thread of its own, unless its elements cost less than a thread."""
 
-    def __init__(self, ctx: Any, elements: Elements, function: Caller, cycle_length: int, block_length: int, ahead: int) -> None:
+    def __init__(self, ctx: Any, elements: Elements, function: BoundFunction, cycle_length: int, block_length: int, ahead: int) -> None:
         super().__init__(elements, function, cycle_length, block_length)
         self._ctx, self._ahead = ctx, ahead
 
@@ -85,7 +97,8 @@ class ParallelInterleaveDatasetV2:
     """InterleaveDataset, read ahead in threads; the order is the same."""
 
     def kernel(input_dataset, other_arguments, cycle_length, block_length, num_parallel_calls, ctx, f):
-        function, cycle, block = Caller(ctx, f, other_arguments), positive(cycle_length, "cycle_length"), positive(block_length, "block_length")
+        function = BoundFunction(ctx, f, other_arguments)
+        cycle, block = positive(cycle_length, "cycle_length"), positive(block_length, "block_length")
         _calls(num_parallel_calls)
         return Source(lambda: _ParallelInterleave(ctx, iter(input_dataset), function, cycle, block, block))
 
@@ -122,6 +135,7 @@ class ParallelInterleaveDataset:
     """The older parallel interleave. Elements come in the same order on each run, also if that is not asked for (``sloppy``)."""
 
     def kernel(input_dataset, other_arguments, cycle_length, block_length, sloppy, buffer_output_elements, prefetch_input_elements, ctx, f):
-        function, cycle, block = Caller(ctx, f, other_arguments), positive(cycle_length, "cycle_length"), positive(block_length, "block_length")
+        function = BoundFunction(ctx, f, other_arguments)
+        cycle, block = positive(cycle_length, "cycle_length"), positive(block_length, "block_length")
         ahead = positive(buffer_output_elements, "buffer_output_elements")
         return Source(lambda: _ReplacingInterleave(ctx, iter(input_dataset), function, cycle, block, ahead))

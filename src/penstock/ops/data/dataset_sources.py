@@ -11,7 +11,7 @@ import numpy as np
 
 from penstock.errors import OpError, OutOfRangeError, invalid_argument
 from penstock.graph.attrs import FUNC, TYPE, Attr, type_list
-from penstock.ops.data.dataset_core import INFINITE, OUTPUTS, Caller, Element, Source, dataset_op, integer, rows
+from penstock.ops.data.dataset_core import INFINITE, OUTPUTS, BoundFunction, Element, Source, dataset_op, integer, rows
 from penstock.ops.random.philox import Philox
 
 _COMPONENTS = {"Toutput_types": type_list(1), "output_shapes": Attr("list(shape)", minimum=1)}
@@ -144,7 +144,7 @@ class RangeDataset:
 class _Generated:
     """What ``next_func`` gives until it says that the end is reached; ``finalize_func`` then runs, or when nothing refers to this any more."""
 
-    def __init__(self, ctx: Any, begin: Caller, following: Caller, finish: Caller) -> None:
+    def __init__(self, ctx: Any, begin: BoundFunction, following: BoundFunction, finish: BoundFunction) -> None:
         self._ctx, self._begin, self._following, self._finish = ctx, begin, following, finish
         self._state: Element | None = None
         self._ended = False
@@ -173,7 +173,7 @@ class _Generated:
             threading.Thread(target=_finish_later, args=arguments, name="penstock-data", daemon=True).start()
 
 
-def _finish_later(ctx: Any, finish: Caller, state: Element) -> None:
+def _finish_later(ctx: Any, finish: BoundFunction, state: Element) -> None:
     with ctx.detached_step().working():
         try:
             finish(*state)
@@ -189,9 +189,9 @@ class GeneratorDataset:
     """What a function gives, called with the state that another one made, until it raises OutOfRangeError."""
 
     def kernel(init_func_other_args, next_func_other_args, finalize_func_other_args, ctx, init_func, next_func, finalize_func):
-        begin = Caller(ctx, init_func, init_func_other_args)
-        following = Caller(ctx, next_func, next_func_other_args)
-        finish = Caller(ctx, finalize_func, finalize_func_other_args)
+        begin = BoundFunction(ctx, init_func, init_func_other_args)
+        following = BoundFunction(ctx, next_func, next_func_other_args)
+        finish = BoundFunction(ctx, finalize_func, finalize_func_other_args)
         return Source(lambda: _Generated(ctx, begin, following, finish))
 
 

@@ -16,7 +16,7 @@ from penstock.graph.attrs import FUNC, STRING, Attr
 from penstock.graph.opdef import op
 from penstock.graph.shape import unknown_shape
 from penstock.ops.common import fixed, nothing
-from penstock.ops.data.dataset_core import OUTPUTS, Caller, Element, Elements, Source, check_element, scalar, text
+from penstock.ops.data.dataset_core import OUTPUTS, BoundFunction, Element, Elements, Source, check_element, scalar, text
 from penstock.ops.data.dataset_functions import dataset_of
 from penstock.ops.data.stored_dataset import dataset_from_bytes, dataset_to_bytes
 
@@ -175,7 +175,7 @@ class OneShotIterator:
 
     def kernel(ctx, dataset_factory, output_types, output_shapes, container, shared_name):
         position = _position(ctx, container, shared_name, output_types, output_shapes)
-        position.start_once(ctx.step, lambda: dataset_of(Caller(ctx, dataset_factory, [])()))
+        position.start_once(ctx.step, lambda: dataset_of(BoundFunction(ctx, dataset_factory, [])()))
         return position
 
 

@@ -13,7 +13,7 @@ from tensorboard.compat.proto.node_def_pb2 import NodeDef
 from penstock.errors import invalid_argument
 from penstock.graph.attrs import from_proto, to_proto
 from penstock.graph.function import FuncGraph
-from penstock.graph.function_def import Library, called_functions, to_function_def
+from penstock.graph.function_def import FunctionLibrary, called_functions, to_function_def
 from penstock.graph.graph import Graph
 from penstock.graph.members import parameters_of
 from penstock.graph.opdef import REGISTRY
@@ -46,7 +46,7 @@ def dataset_from_bytes(stored: bytes, ctx: Any) -> Source:
     graph, made = GraphDef(), dict[str, Any]()
     try:
         graph.ParseFromString(stored)
-        library = Library(graph, Graph())
+        library = FunctionLibrary(graph, Graph())
         for node in graph.node:
             made[node.name] = _make(node, made, library, ctx)
         source = made[graph.node[-1].name]
@@ -88,7 +88,7 @@ def _dataset_node(graph: GraphDef, source: Source, functions: dict[str, FuncGrap
     return node
 
 
-def _make(node: NodeDef, made: dict[str, Any], library: Library, ctx: Any) -> Any:
+def _make(node: NodeDef, made: dict[str, Any], library: FunctionLibrary, ctx: Any) -> Any:
     if node.op == "Const":
         return proto_to_array(node.attr["value"].tensor)
     if node.op == _LIST:

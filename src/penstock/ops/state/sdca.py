@@ -14,7 +14,7 @@ from penstock.errors import invalid_argument
 from penstock.graph.attrs import Attr, count, one_of
 from penstock.graph.opdef import op
 from penstock.ops.common import nothing, shape_text
-from penstock.ops.state.sdca_losses import LOSSES, Loss
+from penstock.ops.state.sdca_losses import LOSSES, SdcaLoss
 from penstock.platform.hashing import fingerprint128
 
 _DECAY = 0.1  # of the chance to be drawn once more
@@ -157,7 +157,7 @@ def _examples(rows: list[np.ndarray], features: list[np.ndarray], values: list[n
 
 
 def _order(examples: list[tuple[np.ndarray, np.ndarray]], labels: list[float], weights: list[float], state: np.ndarray, deltas: _Deltas,
-           loss: type[Loss], l2: float, adaptive: bool) -> Any:
+           loss: type[SdcaLoss], l2: float, adaptive: bool) -> Any:
     """The order of the examples. If it is adaptive, those that are far from their best dual variable come sooner, and more than once."""
     number = len(examples)
     random = np.random.default_rng([zlib.crc32(state.tobytes()), number])

@@ -12,7 +12,7 @@ from penstock.errors import invalid_argument
 _NEWTON_STEPS = 10
 
 
-class Loss:
+class SdcaLoss:
     """What each loss says of one example."""
 
     smoothness = 1.0
@@ -43,7 +43,7 @@ class Loss:
         raise NotImplementedError
 
 
-class Squared(Loss):
+class Squared(SdcaLoss):
     """Half of the squared error."""
 
     @staticmethod
@@ -63,7 +63,7 @@ class Squared(Loss):
         return wx - label
 
 
-class _OfClasses(Loss):
+class _OfClasses(SdcaLoss):
     """A loss of two classes: labels 0 and 1 become -1 and 1."""
 
     @staticmethod
@@ -142,7 +142,7 @@ class Hinge(SmoothHinge):
         return -label if label * wx < 1 else 0.0
 
 
-class Poisson(Loss):
+class Poisson(SdcaLoss):
     """exp(wx) - wx * label."""
 
     @staticmethod
@@ -174,5 +174,5 @@ class Poisson(Loss):
         return math.exp(wx) - label
 
 
-LOSSES: dict[str, type[Loss]] = {"logistic_loss": Logistic, "squared_loss": Squared, "hinge_loss": Hinge, "smooth_hinge_loss": SmoothHinge,
+LOSSES: dict[str, type[SdcaLoss]] = {"logistic_loss": Logistic, "squared_loss": Squared, "hinge_loss": Hinge, "smooth_hinge_loss": SmoothHinge,
                                  "poisson_loss": Poisson}

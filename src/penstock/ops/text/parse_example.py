@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from penstock.codec.examples import Dense, Located, Sparse, located
+from penstock.codec.examples import DenseFeature, Located, Sparse, located
 from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import SHAPES, STRINGS, count, type_list
@@ -29,7 +29,7 @@ def _natively(serialized: np.ndarray, sparse_keys: Any, sparse_types: Any, dense
               shapes: Any) -> tuple[list[_Parts], list[np.ndarray]] | None:
     """The features, sparse and dense ones, as native code finds them; None where the examples are not plain, and have to be looked at one by one."""
     wanted = [Sparse(text(key), dtype.np) for key, dtype in zip(sparse_keys, sparse_types)]
-    fixed = [Dense(text(key), dtype.np, np.asarray(default, dtype.np).reshape(-1), shape.extents)
+    fixed = [DenseFeature(text(key), dtype.np, np.asarray(default, dtype.np).reshape(-1), shape.extents)
              for key, dtype, default, shape in zip(dense_keys, dense_types, defaults, shapes)]
     examples = located(serialized, tuple(feature.key for feature in (*wanted, *fixed)))
     if examples is None:
@@ -48,7 +48,7 @@ def _natively(serialized: np.ndarray, sparse_keys: Any, sparse_types: Any, dense
     return sparse, dense
 
 
-def _dense_natively(examples: Located, feature: Dense) -> np.ndarray | None:
+def _dense_natively(examples: Located, feature: DenseFeature) -> np.ndarray | None:
     return examples.padded(feature) if feature.shape and feature.shape[0] is None else examples.fixed(feature)
 
 

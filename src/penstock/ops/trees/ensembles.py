@@ -11,7 +11,7 @@ from penstock.ops.common import fixed, nothing
 from penstock.ops.queues.handles import SHARING, plain
 from penstock.ops.trees.gains import are_equal, is_larger, weights_and_gains
 from penstock.ops.trees.resources import Handle, IsInitialized, created
-from penstock.state.tree_ensembles import Split, TreeEnsemble
+from penstock.state.tree_ensembles import BestSplit, TreeEnsemble
 from penstock.state.tree_protos import DebugOutput
 
 _FEATURES: dict[str, Any] = {"num_bucketized_features": count(1), "logits_dimension": Attr("int")}
@@ -193,12 +193,12 @@ class BoostedTreesUpdateEnsemble:
 
     def kernel(tree_ensemble_handle, feature_ids, node_ids, gains, thresholds, left_node_contribs, right_node_contribs, max_depth, learning_rate,
                pruning_mode):
-        best: dict[int, Split] = {}
+        best: dict[int, BestSplit] = {}
         for feature, *candidates in zip(feature_ids.tolist(), node_ids, gains, thresholds, left_node_contribs, right_node_contribs):
             for node, gain, threshold, left, right in zip(*candidates):
                 held = best.get(int(node))
                 wins = held is None or (feature < held.feature_id if are_equal(gain, held.gain) else is_larger(gain, held.gain))
                 if wins:
-                    best[int(node)] = Split(feature, int(threshold), gain, learning_rate * left[0], learning_rate * right[0])
+                    best[int(node)] = BestSplit(feature, int(threshold), gain, learning_rate * left[0], learning_rate * right[0])
         created(tree_ensemble_handle).grow(best, int(max_depth), pruning_mode)
         return ()

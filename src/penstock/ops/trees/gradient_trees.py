@@ -18,8 +18,8 @@ from penstock.ops.queues.handles import SHARING, plain
 from penstock.ops.random.philox import philox4x32
 from penstock.ops.trees.resources import Handle, IsInitialized, created
 from penstock.state.gradient_trees.ensemble import GradientTrees, learner_config
-from penstock.state.gradient_trees.examples import Examples, SparseColumn
-from penstock.state.gradient_trees.handlers import Batch
+from penstock.state.gradient_trees.examples import Examples, SparseMatrix
+from penstock.state.gradient_trees.handlers import LayerBatch
 
 _HANDLE = "tree_ensemble_handle: resource"
 _FEATURES = ("dense_float_features: num_dense_float_features * float, sparse_float_feature_indices: num_sparse_float_features * int64, "
@@ -112,7 +112,7 @@ class TreeEnsembleStats:
 # --- predictions -----------------------------------------------------------------------------------------------------
 
 def _examples(arguments: dict[str, Any]) -> Examples:
-    columns = {kind: [SparseColumn(*parts) for parts in zip(*(arguments[f"sparse_{kind}_feature_{part}"] for part in ("indices", "values", "shapes")),
+    columns = {kind: [SparseMatrix(*parts) for parts in zip(*(arguments[f"sparse_{kind}_feature_{part}"] for part in ("indices", "values", "shapes")),
                                                             strict=True)] for kind in ("float", "int")}
     return Examples(arguments["dense_float_features"], columns["float"], columns["int"])
 
@@ -206,7 +206,7 @@ class LearnGradientTrees:
                gradients, hessians, quantile_weights, bias_sums, class_id, active, examples_per_layer, learner_config, center_bias, is_chief,
                num_quantiles):
         ensemble = created(tree_ensemble_handle)
-        batch = Batch(_examples(locals()), partition_ids, gradients, hessians, quantile_weights)
+        batch = LayerBatch(_examples(locals()), partition_ids, gradients, hessians, quantile_weights)
         ensemble.learn(int(stamp_token), batch, _config(learner_config), int(class_id), bias_sums, active, num_quantiles, center_bias,
                        int(examples_per_layer) if is_chief else None, _rolls)
         stats = ensemble.stats()

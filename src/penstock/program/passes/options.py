@@ -39,7 +39,7 @@ _NOT_DONE = ("scoped_allocator_optimization", "pin_to_host_optimization", "imple
              "experimental_conditional_code_motion", "shape_optimization", "function_optimization")  # toggles; OFF is what they are
 
 
-class Switch(NamedTuple):
+class PassSwitch(NamedTuple):
     """What switches a pass off: a field of RewriterConfig, and a name that is missing from ``optimizers``."""
 
     toggle: str
@@ -48,7 +48,7 @@ class Switch(NamedTuple):
 
 
 def _switch(toggle: str, optimizer: str, off: int = RewriterConfig.OFF) -> bool:
-    result: bool = field(default=True, metadata={"switch": Switch(toggle, optimizer, off)})
+    result: bool = field(default=True, metadata={"switch": PassSwitch(toggle, optimizer, off)})
     return result
 
 
@@ -74,7 +74,7 @@ class PassOptions:
     rounds: int = 1
 
 
-SWITCHES: dict[str, Switch] = {each.name: each.metadata["switch"] for each in fields(PassOptions) if each.metadata}
+SWITCHES: dict[str, PassSwitch] = {each.name: each.metadata["switch"] for each in fields(PassOptions) if each.metadata}
 NONE = PassOptions(**dict.fromkeys(SWITCHES, False))  # type: ignore[arg-type]
 
 

@@ -17,7 +17,7 @@ from penstock.errors import invalid_argument
 from penstock.state.gradient_trees import growth
 from penstock.state.gradient_trees.dropout import dropped_trees
 from penstock.state.gradient_trees.examples import Examples
-from penstock.state.gradient_trees.handlers import Batch, DenseHandler, Handler, IdHandler, SparseHandler
+from penstock.state.gradient_trees.handlers import DenseHandler, Handler, IdHandler, LayerBatch, SparseHandler
 from penstock.state.gradient_trees.protos import EnsembleProto, LearnerConfig
 from penstock.state.gradient_trees.statistics import Regularization, Sums
 
@@ -37,7 +37,7 @@ class GradientTrees:
     def __init__(self, name: str) -> None:
         self.name, self.stamp, self.initialized = name, -1, False
         self.proto: Any = EnsembleProto()
-        self.layer = Layer()
+        self.layer = GrowingLayer()
         self.lock = threading.RLock()
 
     def create(self, stamp: int, serialized: bytes) -> None:
@@ -52,7 +52,7 @@ class GradientTrees:
         except DecodeError:
             raise invalid_argument("Unable to parse tree ensemble config.") from None
         with self.lock:
-            self.proto, self.stamp, self.initialized, self.layer = proto, int(stamp), True, Layer()
+            self.proto, self.stamp, self.initialized, self.layer = proto, int(stamp), True, GrowingLayer()
 
     # --- predictions -------------------------------------------------------------------------------------------------
 
@@ -91,7 +91,7 @@ class GradientTrees:
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
-    def learn(self, stamp: int, batch: Batch, config: Any, class_id: int, bias_sums: np.ndarray, active: np.ndarray, num_quantiles: int,
+    def learn(self, stamp: int, batch: LayerBatch, config: Any, class_id: int, bias_sums: np.ndarray, active: np.ndarray, num_quantiles: int,
               has_bias: bool, examples_per_layer: int | None, rolls: Callable[[int], Iterator[float]]) -> None:
         """Adds a batch to the layer, and grows it when there are ``examples_per_layer``. None, of tasks that are not the chief, never grows."""
         with self.lock:
@@ -121,7 +121,7 @@ class GradientTrees:
         layer.examples, layer.steps, layer.bias_sums = 0, 0, np.zeros_like(layer.bias_sums)
 
 
-class Layer:
+class GrowingLayer:
     """What the next layer has learned."""
 
     def __init__(self) -> None:
@@ -140,7 +140,7 @@ class Layer:
             self._fill(self._restored)
             self._restored = None
 
-    def add(self, batch: Batch, bias_sums: np.ndarray, active: np.ndarray) -> None:
+    def add(self, batch: LayerBatch, bias_sums: np.ndarray, active: np.ndarray) -> None:
         """Adds a batch; ``active``, [handlers, 2], says which columns count in this layer and in the next one."""
         self.bias_sums = bias_sums + (self.bias_sums if self.bias_sums.size else 0)
         for handler, (is_active, will_be) in zip(self.handlers or (), active.tolist(), strict=True):

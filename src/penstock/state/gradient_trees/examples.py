@@ -9,7 +9,7 @@ import numpy as np
 from penstock.errors import invalid_argument
 
 
-class SparseColumn(NamedTuple):
+class SparseMatrix(NamedTuple):
     """A sparse matrix [examples, dimensions]."""
 
     indices: np.ndarray
@@ -34,7 +34,7 @@ class SparseColumn(NamedTuple):
 class Examples:
     """The columns of a batch. A column of a kind is known by its place among those of that kind, as in the protocol buffers of trees."""
 
-    def __init__(self, dense: Sequence[np.ndarray], sparse_floats: Sequence[SparseColumn] = (), sparse_ints: Sequence[SparseColumn] = ()) -> None:
+    def __init__(self, dense: Sequence[np.ndarray], sparse_floats: Sequence[SparseMatrix] = (), sparse_ints: Sequence[SparseMatrix] = ()) -> None:
         self.dense = [_column(values) for values in dense]
         self.sparse_floats, self.sparse_ints = list(sparse_floats), list(sparse_ints)
         sizes = {len(values) for values in self.dense} | {int(column.shape[0]) for column in (*sparse_floats, *sparse_ints)}

@@ -19,7 +19,7 @@ _ALL = -1  # the bucket of all examples of a leaf
 _EPSILON, _MAX_ELEMENTS = 0.01, 1 << 40
 
 
-class Batch(NamedTuple):
+class LayerBatch(NamedTuple):
     """What a layer learns of some examples. ``weights`` are those of quantiles."""
 
     examples: Examples
@@ -48,7 +48,7 @@ class Handler:
         self._column, self._num_quantiles = column, num_quantiles
         self.statistics = Statistics()
 
-    def add(self, batch: Batch, is_active: bool, will_be_active: bool) -> None:
+    def add(self, batch: LayerBatch, is_active: bool, will_be_active: bool) -> None:
         """Counts a batch, if the column is used in this layer, and prepares the next layer, if it will be used there."""
         raise NotImplementedError(type(self).__name__)
 
@@ -80,7 +80,7 @@ class DenseHandler(Handler):
         """Once a layer has been seen."""
         return self.boundaries is not None
 
-    def add(self, batch: Batch, is_active: bool, will_be_active: bool) -> None:
+    def add(self, batch: LayerBatch, is_active: bool, will_be_active: bool) -> None:
         """Counts in the buckets of the layer before."""
         values = batch.examples.dense[self._column]
         if is_active and self.boundaries is not None and len(self.boundaries):
@@ -117,7 +117,7 @@ class DenseHandler(Handler):
 class SparseHandler(DenseHandler):
     """Splits of numbers that some examples lack; those go left or right, whichever gains more."""
 
-    def add(self, batch: Batch, is_active: bool, will_be_active: bool) -> None:
+    def add(self, batch: LayerBatch, is_active: bool, will_be_active: bool) -> None:
         """Counts values, and all examples."""
         column = batch.examples.sparse_floats[self._column]
         rows = column.indices[:, 0]
@@ -154,7 +154,7 @@ class SparseHandler(DenseHandler):
 class IdHandler(Handler):
     """Splits of ids: examples that have one go left."""
 
-    def add(self, batch: Batch, is_active: bool, will_be_active: bool) -> None:
+    def add(self, batch: LayerBatch, is_active: bool, will_be_active: bool) -> None:
         """Counts ids, and all examples."""
         if is_active:
             column = batch.examples.sparse_ints[self._column]
