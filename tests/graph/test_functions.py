@@ -140,3 +140,40 @@ def test_calls_on_a_device_that_is_fed():
             assert session.run(doubled, {device: name}) == 6.0
         with pytest.raises(tf.errors.UnimplementedError, match="/task:1/device:CPU:0 is a device of another task"):
             session.run(doubled, {device: "/job:localhost/replica:0/task:1/cpu:0"})
+
+
+def test_a_call_on_another_device_finds_the_iterators_of_that_device_only():
+    with tf.device("/cpu:1"):
+        handle = tf.data.Dataset.range(3).make_one_shot_iterator().string_handle()
+
+    @Defun(tf.string)
+    def element(text):
+        return tf.data.Iterator.from_string_handle(text, tf.int64, []).get_next()
+
+    device = tf.placeholder(tf.string, [])
+    with tf.device("/cpu:0"):  # that of the call, not of the function
+        (there,) = tf.raw_ops.RemoteCall(target=device, args=[handle], Tout=[tf.int64], f=element)
+        here = tf.data.Iterator.from_string_handle(handle, tf.int64, []).get_next()
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as session:
+        assert session.run(there, {device: "/cpu:1"}) == 0
+        for fetch, feeds in ((there, {device: "/cpu:0"}), (here, {})):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="is on /job:localhost/replica:0/task:0/device:CPU:1, and cannot be used on"):
+                session.run(fetch, feeds)
+        assert session.run(there, {device: "/cpu:1"}) == 1
+
+
+def test_functions_keep_the_device_around_their_definition():
+    with tf.device("/cpu:1"):
+        @Defun(tf.float32)
+        def placed(x):
+            return tf.exp(x)
+
+    @Defun(tf.float32)
+    def free(x):
+        return tf.exp(x)
+
+    with tf.device("/cpu:0"):
+        for function, device in ((placed, "/device:CPU:1"), (free, "")):
+            function(1.0)
+            (node,) = [node for node in function.definition.node_def if node.op == "Exp"]
+            assert node.device == device

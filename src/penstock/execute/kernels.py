@@ -49,13 +49,13 @@ class KernelContext:
         """A step of its own, for threads that work ahead of the steps that use their results; it ends when it is cancelled."""
         return Step(alone=alone)
 
-    def call(self, function: FuncGraph, arguments: list[Any]) -> list[Any]:
-        """Runs a function, as a part of this step, on this node's device; returns its outputs. Both are in the memory of that device."""
+    def call(self, function: FuncGraph, arguments: list[Any], device: str | None = None) -> list[Any]:
+        """Runs a function, as a part of this step, on this node's device or another one of its task; returns its outputs. Both are in its memory."""
         if self.step is not None:  # a loop ends with its step
             self.step.check()
         environment = self._environment
         call = environment.call_later if self.node.definition.calls_later else environment.call_function
-        return call(function, self._function_device, arguments, self.step)
+        return call(function, device or self._function_device, arguments, self.step)
 
     def on_host(self, value: Any, dtype: DType) -> Any:
         """A result of ``call`` as a host value."""

@@ -103,6 +103,7 @@ class DefinedFunction:
         self._instances: dict[tuple[dtypes.DType, ...], DefinedFunction] = {}
         self._last: FuncGraph | None = None  # the graph of the last trace
         self._definition: FunctionDef | None = None
+        self._devices = default_graph()._state.devices[-1:]  # around the definition: those around a call are the call's
         self._base = re.sub(r"\W+", "", getattr(func, "__name__", "function"))
         functools.update_wrapper(self, func)
 
@@ -172,6 +173,7 @@ class DefinedFunction:
         graph = named_function(self._func_name or self._base, default_graph(), DefinedGraph)
         assert isinstance(graph, DefinedGraph)
         graph.by_value = self._capture_by_value
+        graph._state.devices = list(self._devices)
         with graph.as_default(), graph.control_dependencies(None):
             result = self._func(*[graph.add_input(dtype, unknown_shape(), name) for dtype, name in zip(self._types or (), self._argument_names())])
             graph.outputs = [graph.capture(to_tensor(each)) for each in self._outputs(result)]

@@ -26,10 +26,11 @@ _PATIENCE = 0.1  # seconds between two looks whether the step was cancelled
 
 
 class Position:
-    """Where an iterator stands in which dataset; ``count`` elements have been taken."""
+    """Where an iterator of a device stands in which dataset; ``count`` elements have been taken."""
 
-    def __init__(self, container: str, name: str, shared: bool, types: Any, shapes: Any) -> None:
-        self.container, self.name, self.shared, self.types, self.shapes = container, name, shared, tuple(types), tuple(shapes)
+    def __init__(self, container: str, name: str, shared: bool, device: str, types: Any, shapes: Any) -> None:
+        self.container, self.name, self.shared, self.device = container, name, shared, device
+        self.types, self.shapes = tuple(types), tuple(shapes)
         self._lock = threading.Lock()
         self._source: Source | None = None
         self._elements: Elements = iter(())
@@ -140,7 +141,8 @@ class Position:
 
 def _position(ctx: Any, container: str, shared_name: str, types: Any, shapes: Any) -> Position:
     name, shared = shared_name or ctx.op.name, bool(shared_name)
-    position: Position = ctx.resources_for(shared).lookup_or_create(container, name, _KIND, lambda: Position(container, name, shared, types, shapes))
+    position: Position = ctx.resources_for(shared).lookup_or_create(container, name, _KIND, lambda: Position(
+        container, name, shared, ctx.device or "", types, shapes))
     if position.types != tuple(types):
         raise invalid_argument(f"the iterator '{name}' has elements of types {_names(position.types)}, not {_names(types)}")
     return position
@@ -237,6 +239,8 @@ class _FromStringHandle:
             raise invalid_argument(f"Could not parse string_handle as a valid ResourceHandle: {text(string_handle)!r}")
         shared, name = rest
         position = ctx.resources_for(shared).lookup(container, name, _KIND)
+        if position.device != (ctx.device or ""):
+            raise invalid_argument(f"the iterator '{name}' is on {position.device}, and cannot be used on {ctx.device}")
         if output_types and position.types != tuple(output_types):
             raise invalid_argument(f"the iterator '{name}' has elements of types {_names(position.types)}, but {_names(output_types)} are expected")
         for mine, wanted in zip(position.shapes, output_shapes):
@@ -284,8 +288,8 @@ class IteratorGetDevice:
     shape = fixed()
     gradient = None
 
-    def kernel(resource, ctx):
-        return scalar((ctx.device or "").encode())
+    def kernel(resource):
+        return scalar(resource.device.encode())
 
 
 @op("_IteratorPlace", "iterator: resource -> place: int64")

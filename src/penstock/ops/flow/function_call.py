@@ -118,4 +118,4 @@ class RemoteCall(_Call):
         if not DeviceSpec(there.job, there.replica, there.task).fits(here):
             raise KernelError(UnimplementedError, f"RemoteCall: {there.to_string()} is a device of another task than {here.to_string()}.",
                               "call the function under tf.device: its operations run there")
-        return tuple(ctx.call(function, by_value(function.inputs, args)))
+        return tuple(ctx.call(function, by_value(function.inputs, args), here.make_merged_spec(there).to_string()))
