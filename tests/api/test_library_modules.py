@@ -43,6 +43,14 @@ def test_names_are_found():
         from tensorflow.python.ops.distributions import normal
         assert layers.conv2d is tf.contrib.layers.conv2d and feature_column.real_valued_column is tf.contrib.layers.real_valued_column
         assert estimator.Estimator is tf.contrib.learn.Estimator and rnn_common.RNNKeys.STATE_PREFIX == "rnn_cell_state"
+        from tensorflow.contrib.distributions.python.ops.bijectors import sinh_arcsinh
+        assert sinh_arcsinh.SinhArcsinh is tf.contrib.distributions.bijectors.SinhArcsinh is not tf.contrib.distributions.SinhArcsinh
+        from tensorflow.contrib.gan.python.features.python import clip_weights_impl
+        assert clip_weights_impl.weight_clip is tf.contrib.gan.features.clip_variables
+        from tensorflow.contrib.training.python.training import sequence_queueing_state_saver
+        assert sequence_queueing_state_saver._SequenceInputWrapper(3, "key", {"a": [1.0]}, {"b": 1}).sequences["a"].shape == [1]
+        from tensorflow.contrib.learn.python.learn.utils import export
+        assert export.generic_signature_fn(tf.constant("x"), {}, tf.constant(1.0))[0].generic_signature.map["outputs"].tensor_name
         assert Exp is tf.contrib.distributions.bijectors.Exp and normal.Normal is tf.distributions.Normal
         assert losses_impl.minimax_generator_loss is not tuple_losses_impl.minimax_generator_loss is tf.contrib.gan.losses.minimax_generator_loss
         assert "minimax_generator_loss" in tuple_losses_impl.__all__ and tuple_losses_impl.losses_impl.__name__.endswith("gan.losses")

@@ -219,6 +219,7 @@ SOURCES: dict[str, str] = {
     "contrib.learn.python.learn.estimators.tensor_signature": "penstock.contrib.learn.tensor_signature",
     "contrib.learn.python.learn.estimators._sklearn": "penstock.contrib.learn.sklearn_interface",
     "contrib.learn.python.learn.utils.gc": "penstock.estimator.gc",
+    "contrib.learn.python.learn.utils.export": "penstock.contrib.learn.bundle_export",
     "contrib.rnn.python.tools.checkpoint_convert": "penstock.rnn.checkpoint_convert",
     "contrib.quantize.python.graph_matcher": "penstock.contrib.quantize.graph_matcher",
     "contrib.saved_model.python.saved_model.reader": "penstock.saved_model.loader",
@@ -272,6 +273,11 @@ NAMES: dict[str, dict[str, str]] = {
     "contrib.framework.python.ops.accumulate_n_v2": {"accumulate_n_v2": "penstock.ops.math.add_n:accumulate_n"},
     "contrib.gan.python.losses.python.tuple_losses_impl": {
         "_args_to_gan_model": "penstock.contrib.gan.model_losses:of_model", "losses_impl": "penstock.contrib.gan.losses:"},
+    "contrib.training.python.training.sequence_queueing_state_saver": {
+        "_SequenceInputWrapper": "penstock.contrib.training.state_saver:SequenceInputs"},
+    "contrib.gan.python.features.python.clip_weights_impl": {  # 1.4's names
+        "weight_clip": "penstock.contrib.gan.features:clip_variables",
+        "discriminator_weight_clip": "penstock.contrib.gan.features:clip_discriminator_weights"},
     "contrib.training.python.training.sampling_ops": {"_verify_input": "penstock.contrib.training.resampling:_verify_inputs"},
     "contrib.learn.python.learn.estimators.dnn": {"_dnn_model_fn": "penstock.contrib.learn.canned.models:dnn_model_fn"},
     "contrib.learn.python.learn.estimators.linear": {"_linear_model_fn": "penstock.contrib.learn.canned.models:linear_model_fn"},
@@ -295,6 +301,8 @@ def namespaces(path: str) -> list[str]:
     parts = path.split(".")
     if parts[0] == "contrib":
         library = ".".join(parts[:2])
+        if "bijectors" in parts[2:]:  # some have the names of distributions
+            return [library + ".bijectors", library]
         return [library] if parts[2:3] == ["python"] or (parts[2:] and library in MODULES) else []
     return next((spaces.split() for prefix, spaces in LIBRARIES.items() if path == prefix or path.startswith(prefix + ".")), [])
 

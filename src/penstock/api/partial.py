@@ -19,7 +19,6 @@ PARTIAL = {
     "tf.contrib.distribute.CollectiveAllReduceStrategy": "one replica per worker",
     "tf.contrib.cudnn_rnn": "computed by loops over products; no projections, no skip_input, and dropout draws numbers of its own",
     "tf.contrib.memory_stats": "tells of the process: CPUs have no allocator of their own",
-    "tf.contrib.learn.Estimator.export": "session bundles are not written; export_savedmodel writes a SavedModel",
     "tf.contrib.tpu": _ON_CPUS,
     "tf.estimator.tpu": _ON_CPUS,
     "tf.keras.estimator.model_to_estimator": "checkpoints of the format 'saver', models whose inputs are known",

@@ -107,6 +107,9 @@ def test_states_are_carried_from_segment_to_segment(problem, options, tmp_path):
     before = model.fit(input_fn=input_fn, steps=1).evaluate(input_fn=input_fn, steps=4)["loss"]
     after = model.fit(input_fn=input_fn, steps=40).evaluate(input_fn=input_fn, steps=4)
     assert after["loss"] < before and after["global_step"] == 41
+    predictions = model.predict(input_fn=lambda: (input_fn()[0], None), as_iterable=False)
+    states = {key: value.shape for key, value in predictions.items() if key.startswith("rnn_cell_state")}
+    assert states == ({"rnn_cell_state_0": (2, 2, 4)} if problem == "CLASSIFICATION" else {"rnn_cell_state_0": (2, 4), "rnn_cell_state_1": (2, 3)})
 
 
 def test_segments_need_their_features(tmp_path):

@@ -97,3 +97,13 @@ def test_no_gradient_unless_overridden():
         with graph.gradient_override_map({"PyFunc": "TestPyFuncHalf"}):
             y = tf.py_func(lambda v: v, [x], tf.float32)
         assert run(tf.gradients(y, x)) == [0.5]
+
+
+def test_what_has_no_results_is_an_operation_if_it_has_effects():
+    assert tf.py_func(lambda x: None, [1.0], []).type == "PyFunc"
+    assert tf.py_func(lambda x: None, [1.0], [], stateful=False) == []
+
+
+def test_records_are_refused():
+    with pytest.raises(tf.errors.InternalError, match="Unsupported numpy data type"):
+        run(tf.py_func(lambda: np.array([], [("a", np.float32)]), [], tf.float32))

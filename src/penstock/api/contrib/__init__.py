@@ -8,7 +8,7 @@ SUBMODULES = (
     "all_reduce autograph boosted_trees checkpoint cluster_resolver compiler copy_graph crf cudnn_rnn data deprecated distribute distributions "
     "eager estimator factorization feature_column framework gan graph_editor grid_rnn image integrate layers learn legacy_seq2seq linalg "
     "linear_optimizer lookup losses memory_stats metrics mixed_precision nccl nn opt predictor quantize recurrent resampler rnn saved_model "
-    "seq2seq signal slim solvers sparsemax staging stateless summary tensor_forest tensorboard tensorrt tfprof tpu training util"
+    "seq2seq session_bundle signal slim solvers sparsemax staging stateless summary tensor_forest tensorboard tensorrt tfprof tpu training util"
 )
 # Built later, or never: a new namespace module moves its name from here to SUBMODULES.
 MISSING = (

@@ -17,8 +17,9 @@ from tensorboard.compat.proto.config_pb2 import ConfigProto
 from penstock.checkpoint.checkpoint_state import latest_checkpoint
 from penstock.checkpoint.contents import list_variables, load_variable
 from penstock.contrib.layers.columns.building import infer_real_valued_columns
+from penstock.contrib.learn.bundle_export import SignatureFn, export_bundle
 from penstock.contrib.learn.exports import signatures_of_alternatives
-from penstock.contrib.learn.inputs import InputFn, array_input_fn, check_inputs, check_signatures, placeholders, signatures
+from penstock.contrib.learn.inputs import InputFn, array_input_fn, check_inputs, check_signatures
 from penstock.contrib.learn.interfaces import Evaluable, Trainable
 from penstock.contrib.learn.keys import CORE_MODES, MetricKey, ModeKeys
 from penstock.contrib.learn.metrics import custom_metric_ops
@@ -26,6 +27,7 @@ from penstock.contrib.learn.model_fn import ModelFnOps
 from penstock.contrib.learn.monitors.hooks import replace_monitors_with_hooks
 from penstock.contrib.learn.run_config import RunConfig
 from penstock.contrib.learn.sklearn_interface import NotFittedError, SklearnInterface
+from penstock.contrib.learn.tensor_signature import create_placeholders_from_signatures, create_signatures
 from penstock.estimator.evaluating import prepare, run_evaluation
 from penstock.estimator.exporting import export_all
 from penstock.estimator.input_results import call_with, features_and_labels
@@ -125,11 +127,11 @@ class BaseEstimator(SklearnInterface, Evaluable, Trainable):
     def _check_inputs(self, features: Any, labels: Any) -> None:
         """ValueError if inputs are others than those of the first call."""
         if self._features_info is None:
-            self._features_info = signatures(features)
+            self._features_info = create_signatures(features)
         else:
             check_signatures("Features", features, self._features_info)
         if self._labels_info is None:
-            self._labels_info = signatures(labels)
+            self._labels_info = create_signatures(labels)
         elif labels is not None:
             check_signatures("Labels", labels, self._labels_info)
 
@@ -226,7 +228,7 @@ class BaseEstimator(SklearnInterface, Evaluable, Trainable):
             set_random_seed(self._config.tf_random_seed)
             create_global_step(graph)
             features, _, hooks = self._inputs(input_fn, ModeKeys.INFER)
-            ops = self._model_ops(features, placeholders(self._labels_info), ModeKeys.INFER)
+            ops = self._model_ops(features, create_placeholders_from_signatures(self._labels_info), ModeKeys.INFER)
             wanted = _select_outputs(ops.predictions, outputs)
             is_constant = not (from_arrays or hooks or graph.get_collection(GraphKeys.QUEUE_RUNNERS))
             creator = ChiefSessionCreator(ops.scaffold, config=self._session_config, checkpoint_filename_with_path=path)
@@ -274,9 +276,19 @@ class Estimator(BaseEstimator):
         result.eval_metric_ops.update(custom_metric_ops(metrics, features, labels, result.predictions))
         return result
 
-    def export(self, export_dir: str, *args: Any, **kwargs: Any) -> Any:
-        """Refused: it wrote the format of before TensorFlow 1.0, which nothing reads any more."""
-        raise NotImplementedError("Estimator.export: Penstock does not write session bundles. export_savedmodel writes a SavedModel.")
+    _bundle_signature: tuple[SignatureFn | None, str | None] = (None, None)  # of bundles, unless one is given; and the predictions that it gets
+
+    def export(self, export_dir: Any, input_fn: Callable[..., Any] | None = None, input_feature_key: str | None = None,
+               use_deprecated_input_fn: bool = True, signature_fn: SignatureFn | None = None, prediction_key: str | None = None,
+               default_batch_size: int | None = 1, exports_to_keep: int | None = None, checkpoint_path: str | None = None) -> bytes:
+        """Writes a session bundle, the format of before SavedModels; returns the path of its folder.
+
+        ``input_fn(estimator, examples)`` parses serialized examples; without ``use_deprecated_input_fn`` it takes no argument and returns features,
+        among them the examples under ``input_feature_key``, and labels.
+        """
+        usual, key = self._bundle_signature
+        return export_bundle(self, export_dir, input_fn, input_feature_key, use_deprecated_input_fn, signature_fn or usual, key or prediction_key,
+                             default_batch_size, exports_to_keep, checkpoint_path)
 
     def export_savedmodel(self, export_dir_base: str, serving_input_fn: Callable[[], Any], default_output_alternative_key: str | None = None,
                           assets_extra: dict[str, str] | None = None, as_text: bool = False, checkpoint_path: str | None = None,

@@ -3,18 +3,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from penstock.contrib.learn.io.pandas_io import extract_pandas_data, extract_pandas_labels
+from penstock.contrib.learn.tensor_signature import TensorSignature, create_signatures
 from penstock.estimator.array_inputs import next_batch
 from penstock.graph.composite import SparseTensor
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
-from penstock.graph.shape import TensorShape
-from penstock.ops.constant import placeholder
-from penstock.ops.sparse.sparse_functions import sparse_placeholder
 
 InputFn = Callable[[], Any]
 _SHUFFLE_SEED = 42  # TensorFlow's: arrays are always shuffled in the same way
@@ -118,49 +116,13 @@ def _streaming_input_fn(x: Iterator[Any], y: Iterator[Any] | None, batch_size: i
 
 # --- what estimators remember ----------------------------------------------------------------------------------------
 
-class InputSignature(NamedTuple):
-    """Type and shape of an input. The sizes of batches may differ."""
-
-    dtype: Any
-    shape: TensorShape | None
-    is_sparse: bool
-
-    def placeholder(self) -> Any:
-        """A placeholder for such inputs."""
-        if self.is_sparse or self.shape is None:
-            return sparse_placeholder(self.dtype)
-        return placeholder(self.dtype, [None, *self.shape[1:].as_list()])
-
-    def fits(self, other: InputSignature) -> bool:
-        """Whether ``other`` may come in its place."""
-        if self.is_sparse != other.is_sparse or self.dtype != other.dtype:
-            return False
-        if self.shape is None or other.shape is None or self.shape.ndims is None or other.shape.ndims is None:
-            return True
-        return self.shape.ndims == other.shape.ndims and self.shape[1:].is_compatible_with(other.shape[1:])
-
-
-def signatures(tensors: Any) -> Any:
-    """The signature of a tensor, or those of a dict of them."""
-    if tensors is None:
-        return None
-    if isinstance(tensors, dict):
-        return {key: signatures(tensor) for key, tensor in tensors.items()}
-    return InputSignature(tensors.dtype, None, True) if isinstance(tensors, SparseTensor) else InputSignature(tensors.dtype, tensors.shape, False)
-
-
 def check_signatures(what: str, tensors: Any, required: Any) -> None:
     """ValueError if inputs are others than before."""
-    given = signatures(tensors)
+    given = create_signatures(tensors)
     if isinstance(required, dict):
-        wrong = [key for key in required if not isinstance(given, dict) or key not in given or not required[key].fits(given[key])]
+        wrong = [key for key in required if not isinstance(given, dict) or key not in given or not required[key].is_compatible_with(given[key])]
     else:
-        wrong = [] if isinstance(given, InputSignature) and required.fits(given) else [what.lower()]
+        wrong = [] if isinstance(given, TensorSignature) and required.is_compatible_with(given) else [what.lower()]
     if wrong:
         raise ValueError(f"{what} are incompatible with given information: {', '.join(map(str, wrong))}. Given {what.lower()}: {tensors}, required "
                          f"signatures: {required}.")
-
-
-def placeholders(required: Any) -> Any:
-    """A placeholder for each signature."""
-    return {key: each.placeholder() for key, each in required.items()} if isinstance(required, dict) else required and required.placeholder()

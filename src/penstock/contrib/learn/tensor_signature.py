@@ -36,7 +36,9 @@ class TensorSignature(_Signature):
 
     def get_placeholder(self) -> Any:
         """A placeholder for such a tensor."""
-        return sparse_placeholder(self.dtype) if self.is_sparse else tf.placeholder(self.dtype, [None, *self.shape[1:]])
+        if self.is_sparse:
+            return sparse_placeholder(self.dtype)
+        return tf.placeholder(self.dtype, self.shape if self.shape.ndims is None else [None, *self.shape[1:]])
 
     def get_feature_spec(self) -> Any:
         """The feature of a tf.Example that becomes such a tensor, or one of the next larger type that Examples have."""

@@ -79,9 +79,8 @@ class SequenceQueueingStateSaver:
                 raise ValueError("Empty initial states: there must be at least one state, or segments need not be kept in order")
             with tf.name_scope(name, "InputQueueingStateSaver") as scope:
                 self._name = scope
-                self._length, self._key = tf.convert_to_tensor(input_length, name="length"), tf.convert_to_tensor(input_key, name="key")
-                self._sequences = _named_tensors(input_sequences, "sequence")
-                self._context = _named_tensors(input_context, "context")
+                inputs = SequenceInputs(input_length, input_key, input_sequences, input_context)
+                self._length, self._key, self._sequences, self._context = inputs.length, inputs.key, inputs.sequences, inputs.context
                 self._states = {key: tf.convert_to_tensor(initial_states[key], name=f"state_{key}") for key in sorted(initial_states)}
                 self._check_inputs()
                 self.components = self._component_types()
@@ -208,6 +207,14 @@ def _named_tensors(tensors: Any, kind: str) -> dict[str, tf.Tensor]:
     if kind == "sequence" and not tensors:
         raise ValueError("must have at least one sequence tensor")
     return {key: tf.convert_to_tensor(tensors[key], name=f"{kind}_{key}") for key in sorted(tensors)}
+
+
+class SequenceInputs:
+    """What belongs to a sequence, as tensors: its length and key, what it holds step by step, and what holds for all its steps."""
+
+    def __init__(self, length: Any, key: Any, sequences: Any, context: Any) -> None:
+        self.length, self.key = tf.convert_to_tensor(length, name="length"), tf.convert_to_tensor(key, name="key")
+        self.sequences, self.context = _named_tensors(sequences, "sequence"), _named_tensors(context, "context")
 
 
 def _rank_message(tensor: tf.Tensor, rank: tf.Tensor) -> tf.Tensor:

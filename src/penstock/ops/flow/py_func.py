@@ -91,6 +91,8 @@ def _check_count(token: str, values: list[Any], wanted: Any) -> list[Any]:
 def _as_declared(token: str, index: int, value: Any, wanted: dtypes.DType) -> Any:
     """A result as an array of the declared type, in this machine's order of bytes; what has another type is an error, never cast."""
     array = _text(np.asarray(value))
+    if array.dtype.names is not None:
+        raise KernelError(errors.InternalError, f"Unsupported numpy data type: {array.dtype}")
     given = dtypes.as_dtype(array.dtype)
     if given is not wanted:
         raise invalid_argument(f"{index}-th value returned by {token} is {_NAMES.get(given.name, given.name)}, "
@@ -146,7 +148,7 @@ def py_func(func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True
     node = _node(func, list(inp), [dtypes.as_dtype(item) for item in (Tout if several else [Tout])], stateful, name)
     if not several:
         return node.outputs[0]
-    return list(node.outputs) if node.outputs else node
+    return list(node.outputs) if node.outputs or not stateful else node
 
 
 def _call_python(func: Callable[..., Any], inputs: list[Any]) -> Any:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.contrib.learn.bundle_export import classification_signature_fn_with_prob, regression_signature_fn
 from penstock.contrib.learn.estimator import Estimator
 from penstock.contrib.learn.keys import PredictionKey
 from penstock.contrib.learn.metric_spec import MetricSpec
@@ -19,6 +20,8 @@ class _CannedEstimator(Estimator):
 
 class Classifier(_CannedEstimator):
     """Predicts classes."""
+
+    _bundle_signature = (classification_signature_fn_with_prob, PredictionKey.PROBABILITIES)
 
     def predict(self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, outputs: Any = None,  # type: ignore[override]
                 as_iterable: bool = True) -> Any:
@@ -38,6 +41,8 @@ class Classifier(_CannedEstimator):
 
 class Regressor(_CannedEstimator):
     """Predicts numbers."""
+
+    _bundle_signature = (regression_signature_fn, PredictionKey.SCORES)
 
     def predict(self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, outputs: Any = None,  # type: ignore[override]
                 as_iterable: bool = True) -> Any:

@@ -76,6 +76,8 @@ def _model_fn(head: SingleHead, cell_type: Any, optimizer: Any, num_unroll: int,
             with tf.name_scope("rnn"):
                 outputs, state = static_state_saving_rnn(cell, inputs, batch, _state_names(cell), scope="rnn")
                 logits = fully_connected(tf.stack(outputs, axis=1), head.logits_dimension, activation_fn=None)
+                if len({tuple(part.shape.as_list()) for part in nest.flatten(state)}) == 1:
+                    state = tf.identity(state, name="final_state")  # as TensorFlow, which has no name for the parts of different shapes
 
             def train_op_fn(loss: Any) -> Any:
                 return optimize_loss(loss, None, learning_rate, optimizer, clip_gradients=gradient_clipping_norm, summaries=OPTIMIZER_SUMMARIES)

@@ -1,0 +1,18 @@
+"""Names of the files and collections of a session bundle."""
+from __future__ import annotations
+
+VERSION_FORMAT_SPECIFIER = "%08d"
+ASSETS_DIRECTORY = "assets"
+EXPORT_BASE_NAME = VARIABLES_FILENAME = "export"
+EXPORT_SUFFIX_NAME = "meta"
+META_GRAPH_DEF_FILENAME = "export.meta"
+VARIABLES_FILENAME_PATTERN = "export-?????-of-?????"
+VARIABLES_FILENAME_PATTERN_V2 = "export.data-?????-of-?????"
+VARIABLES_INDEX_FILENAME_V2 = "export.index"
+INIT_OP_KEY = "serving_init_op"
+SIGNATURES_KEY = "serving_signatures"
+ASSETS_KEY = "serving_assets"
+GRAPH_KEY = "serving_graph"
+REGRESSION_SIGNATURE = "regression_signature"
+CLASSIFICATION_SIGNATURE = "classification_signature"
+GENERIC_SIGNATURE = "generic_signature"
