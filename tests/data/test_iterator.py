@@ -171,3 +171,21 @@ def test_closing_the_session_ends_a_step_that_waits():
     thread.join(3)
     go_on.set()
     assert not thread.is_alive() and isinstance(errors[0], tf.errors.CancelledError)
+
+
+def test_random_numbers_begin_again_with_each_iterator():
+    """As in TensorFlow 1.15: also for datasets that a function makes, but not from one epoch of an iterator to the next."""
+    def draw(_):
+        return tf.random_uniform((), seed=11)
+    drawn = [0.0896, 0.2652, 0.6327, 0.2839, 0.0672, 0.9071]
+    for dataset in (Dataset.range(3).map(draw).repeat(2), Dataset.range(3).flat_map(lambda _: Dataset.range(2).map(draw)),
+                    Dataset.range(6).map(draw).filter(lambda x: x >= 0.0).prefetch(2)):
+        one, other = (dataset.make_initializable_iterator() for _ in range(2))
+        x, y = one.get_next(), other.get_next()
+        with tf.Session() as session:
+            for _ in range(2):
+                session.run(one.initializer)
+                np.testing.assert_allclose(session.run(x), drawn[0], atol=1e-4)
+                session.run(other.initializer)
+                np.testing.assert_allclose([session.run(y) for _ in drawn], drawn, atol=1e-4)
+                np.testing.assert_allclose([session.run(x) for _ in drawn[1:]], drawn[1:], atol=1e-4)

@@ -24,6 +24,7 @@ class Environment:
 
     call_function: CallFunction
     call_later: CallFunction  # for functions of datasets, which are called beside the steps and beside each other: one thread for each
+    new_calls: Callable[[], CallFunction]  # ``call_later`` for a function whose random numbers begin anew
     known_shapes_only = False  # of what the graph tells no shapes NumPy runs all: with several callers, when code is ready is a matter of chance
 
     def __init__(self, devices: list[Device], soft_placement: bool = False, log_placement: bool = False,
@@ -34,11 +35,18 @@ class Environment:
         self.resources = Resources() if resources is None else resources  # those of a task are shared by its sessions
         self.private = self.resources if resources is None else Resources()  # what has no name to be shared by goes with the session
         self.states: dict[str, dict[str, Any]] = {}  # per stateful node: random generators, ...
+        self.plans: dict[tuple[FuncGraph, str], Any] = {}  # of functions that kernels call, by device: the pipeline's
 
     def for_datasets(self, several: bool) -> Environment:
         """The same, for functions of datasets: their kernels share no work with other threads. ``several``: they run in several at once."""
         other = copy.copy(self)
-        other.threads, other.known_shapes_only = 1, several
+        other.threads, other.known_shapes_only, other.plans = 1, several, {}
+        return other
+
+    def with_own_states(self, states: dict[str, dict[str, Any]]) -> Environment:
+        """The same, with other states of nodes."""
+        other = copy.copy(self)
+        other.states, other.plans = states, {}
         return other
 
     def clear(self) -> None:

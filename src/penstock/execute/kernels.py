@@ -4,7 +4,7 @@
 """
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import Any
 
 from penstock.errors import InvalidArgumentError
@@ -56,6 +56,12 @@ class KernelContext:
         environment = self._environment
         call = environment.call_later if self.node.definition.calls_later else environment.call_function
         return call(function, device or self._function_device, arguments, self.step)
+
+    def calls(self, anew: bool) -> Callable[[FuncGraph, list[Any]], list[Any]]:
+        """`call` for what outlives the step. ``anew``: random numbers begin again, unless this node is one of a function that is called so itself."""
+        environment = self._environment
+        call = environment.new_calls() if anew else environment.call_later
+        return lambda function, arguments: call(function, self._function_device, arguments, self.step)
 
     def on_host(self, value: Any, dtype: DType) -> Any:
         """A result of ``call`` as a host value."""

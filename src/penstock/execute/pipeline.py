@@ -16,7 +16,7 @@ import numpy as np
 from tensorboard.compat.proto.config_pb2 import RunMetadata
 
 from penstock.execute.device_plan import RegionKernel
-from penstock.execute.environment import Environment
+from penstock.execute.environment import CallFunction, Environment
 from penstock.execute.frames import FramePlan
 from penstock.execute.plan import PackedPlan, Plan
 from penstock.execute.probe import Probe, Probed
@@ -38,14 +38,12 @@ class Pipeline(Stages):
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment.soft_placement, environment.log_placement, environment.passes)
         self.environment = environment
-        # (which state of the function, its kernels, its plan)
-        self._functions: dict[tuple[FuncGraph, str, Environment], tuple[int, int, Plan]] = {}
         self._probed: dict[tuple[FuncGraph, str, Environment], tuple[int, Plan]] = {}  # the same, node by node
         self._lock = threading.Lock()
         self._later = [environment.for_datasets(several) for several in (False, True)]
         environment.call_function = functools.partial(self._call, environment)
         for each in (environment, *self._later):
-            each.call_later = self._call_later
+            each.call_later, each.new_calls = self._call_later, self._new_calls
         for each in self._later:
             each.call_function = self._call_later
 
@@ -70,11 +68,11 @@ class Pipeline(Stages):
         """Runs a function that a node on ``device`` calls; its plan is made at the first call."""
         if step.probe is not None:
             return self._call_probed(environment, function, device, arguments, step)
-        known = self._functions.get((function, device, environment))
+        known = environment.plans.get((function, device))  # (which state of the function, its kernels, its plan)
         if known is None or known[0] != function._mutations:
             with self._lock:
                 planned = self._function_plan(function, device, environment)
-                known = self._functions[function, device, environment] = (function._mutations, *planned)
+                known = environment.plans[function, device] = (function._mutations, *planned)
         count_kernels(known[1])
         return known[2].call(arguments, step)
 
@@ -90,6 +88,18 @@ class Pipeline(Stages):
         """Runs a function of a dataset."""
         return self._call(self._later[not works_alone()], function, device, arguments, step)
 
+    def _new_calls(self) -> CallFunction:
+        """`_call_later` with states of its own: those of the function that it calls, and of the datasets that this one makes."""
+        states: dict[str, dict[str, Any]] = {}
+        own = [each.with_own_states(states) for each in self._later]
+
+        def call(function: FuncGraph, device: str, arguments: list[Any], step: Step) -> list[Any]:
+            return self._call(own[not works_alone()], function, device, arguments, step)
+        for each in own:
+            each.call_later = each.call_function = call
+            each.new_calls = lambda: call
+        return call
+
     def _function_plan(self, function: FuncGraph, device: str, environment: Environment, native: bool = True) -> tuple[int, Plan]:
         """How many kernels run in a call of a function, and its plan."""
         program = self.prune(function.outputs, function.effects, function.inputs)
@@ -101,7 +111,9 @@ class Pipeline(Stages):
 
     def clear(self) -> None:
         """Forgets the plans of functions."""
-        self._functions, self._probed = {}, {}
+        self._probed = {}
+        for each in (self.environment, *self._later):
+            each.plans.clear()
 
 
 def _why_numpy(native: bool) -> str:

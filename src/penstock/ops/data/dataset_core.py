@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -129,11 +130,11 @@ class BoundFunction:
     def __init__(self, ctx: Any, function: Any, captured: list[Any]) -> None:
         if not isinstance(function, FuncGraph):
             raise KernelError(NotFoundError, f"Function {function} is not defined: {getattr(function, 'reason', 'it is not part of the graph')}")
-        self._ctx, self._function = ctx, function
+        self._function, self._call = function, ctx.calls(_draws(function))
         self._captured = by_value(function.inputs[len(function.inputs) - len(captured):], captured)
 
     def __call__(self, *components: Any) -> Element:
-        return tuple(self._ctx.call(self._function, [*components, *self._captured]))
+        return tuple(self._call(self._function, [*components, *self._captured]))
 
     def makes_lightweight(self) -> bool:
         """Does the function only make datasets whose elements cost little?"""
@@ -143,7 +144,20 @@ class BoundFunction:
     def vectorised(self) -> Callable[[Element], Element] | None:
         """The function for many elements at once, stacked; None if there is none that gives the same results."""
         form = vectorised(self._function, len(self._captured))
-        return None if form is None else lambda batch: form.components(self._ctx.call(form.graph, [*batch, *self._captured]))
+        return None if form is None else lambda batch: form.components(self._call(form.graph, [*batch, *self._captured]))
+
+
+_drawing: WeakKeyDictionary[FuncGraph, tuple[int, bool]] = WeakKeyDictionary()  # (which state of the function, does it draw)
+
+
+def _draws(function: FuncGraph) -> bool:
+    """Whether a function, or one that it calls, draws random numbers."""
+    known = _drawing.get(function)
+    if known is None or known[0] != function._mutations:
+        draws = any((op.definition.stateful and set(_SEEDS) <= op.attrs.keys())
+                    or any(_draws(each) for each in op.attrs.values() if isinstance(each, FuncGraph)) for op in function.get_operations())
+        known = _drawing[function] = (function._mutations, draws)
+    return known[1]
 
 
 def dataset_op(op_type: str, inputs: str = "", output: str = "handle", **declared: Any) -> Callable[[type], OpDef]:
