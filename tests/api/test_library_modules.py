@@ -110,3 +110,31 @@ def test_programs_of_tests_in_imperative_style():
         except SystemExit as end:
             assert not end.code
     """)
+
+
+def test_private_names_of_operations():
+    run("""
+        import numpy as np
+        import tensorflow as tf
+        from tensorflow.contrib.factorization.python.ops import gen_factorization_ops
+        from tensorflow.python.ops import sparse_ops
+        from tensorflow.python.ops.distributions import kullback_leibler
+        handle = sparse_ops._add_sparse_to_tensors_map(tf.SparseTensor([[1]], [5], [2]))
+        many = sparse_ops._add_many_sparse_to_tensors_map(tf.SparseTensor([[0, 1]], [5], [1, 2]), shared_name="rows")
+        other = sparse_ops._add_sparse_to_tensors_map(tf.sparse_placeholder(tf.int32), shared_name="rows")
+        with tf.Session() as session:
+            taken = sparse_ops._take_many_sparse_from_tensors_map(handle.op, [session.run(handle)])
+            assert session.run(taken.indices).tolist() == [[0, 1]]
+            handles = [*session.run(many), session.run(other, {other.op.inputs[0]: [[0, 0]], other.op.inputs[1]: [1], other.op.inputs[2]: [1, 1]})]
+            try:
+                session.run(sparse_ops._take_many_sparse_from_tensors_map(other.op, handles))
+            except tf.errors.InvalidArgumentError as error:
+                assert "rank prior to SparseTensor[1] was: 2 but rank of SparseTensor[1] is: 3" in error.message
+            else:
+                raise AssertionError
+            a, b = np.float32([[1, 2], [3, 4], [5, 6]]), np.float32([[1, 0, 2], [0, 1, 3]])
+            product = gen_factorization_ops.masked_matmul(a, b, [[2, 1], [0, 2]], False, False)
+            assert session.run(product).tolist() == [6, 8]
+        found = kullback_leibler._registered_kl(tf.distributions.Normal, tf.distributions.Normal)
+        assert callable(found) and kullback_leibler._registered_kl(int, int) is None
+    """)

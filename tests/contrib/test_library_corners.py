@@ -246,3 +246,20 @@ def test_exports_of_estimators_without_the_newer_option():
             return b"/made"
     strategy = tf.contrib.learn.make_export_strategy(lambda: None, exports_to_keep=None)
     assert strategy.export(Older(), "/base") == b"/made"
+
+
+def test_inputs_of_another_graph_than_the_one_that_is_given():
+    values = [tf.constant(0.0), tf.constant(1.0)]
+    assert tf.contrib.framework.get_graph_from_inputs(values, tf.get_default_graph()) is values[0].graph
+    with pytest.raises(ValueError, match="not from the passed-in graph"):
+        tf.contrib.framework.get_graph_from_inputs(values, tf.Graph())
+    with tf.Graph().as_default():
+        values.append(tf.constant(2.0))
+    with pytest.raises(ValueError, match="must be from the same graph"):
+        tf.contrib.framework.get_graph_from_inputs(values)
+
+
+def test_a_serialized_tensor_is_a_scalar():
+    serialized = tf.placeholder(tf.string)
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match=r"Expected `serialized` to be a scalar, got shape: \[1\]"):
+        session.run(tf.parse_tensor(serialized, tf.uint16), {serialized: ["x"]})

@@ -114,3 +114,16 @@ def test_an_input_function_without_arguments_names_its_examples(tmp_path):
         model.export(str(tmp_path / "exports"), use_deprecated_input_fn=False)
     with pytest.raises(ValueError, match="examples cannot be None"):
         model.export(str(tmp_path / "other"), input_fn=lambda: ({"x": tf.constant([[1.0]])}, None), use_deprecated_input_fn=False)
+
+
+def test_a_monitor_exports_while_a_model_is_trained(tmp_path):
+    def input_fn():
+        return {"x": tf.constant([[1.0], [2.0]])}, tf.constant([0, 1])
+    model = tf.contrib.learn.LinearClassifier([tf.contrib.layers.real_valued_column("x")], model_dir=str(tmp_path / "model"),
+                                              config=tf.contrib.learn.RunConfig(save_checkpoints_steps=2, save_checkpoints_secs=None))
+    monitor = tf.contrib.learn.monitors.ExportMonitor(2, str(tmp_path / "exports"), exports_to_keep=2)
+    assert (monitor.last_export_dir, monitor.exports_to_keep, monitor.signature_fn) == (None, 2, None)
+    model.fit(input_fn=input_fn, steps=6, monitors=[monitor])
+    folders = sorted(path.name for path in (tmp_path / "exports").iterdir())
+    assert len(folders) == 2 and folders[-1] == "00000006"
+    assert os.path.basename(monitor.last_export_dir.decode()) in folders

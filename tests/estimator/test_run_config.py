@@ -91,3 +91,12 @@ def test_strategies_are_shared_by_copies():
     strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
     config = tf.estimator.RunConfig(experimental_distribute=tf.contrib.distribute.DistributeConfig(train_distribute=strategy))
     assert config.train_distribute is config.replace(model_dir="/n").train_distribute is strategy and config.eval_distribute is None
+
+
+def test_attributes_of_ones_own():
+    """Programs hand further settings to their model functions."""
+    config = tf.estimator.RunConfig()
+    config.my_option = 3
+    assert config.my_option == 3
+    with pytest.raises(AttributeError, match="can't set attribute 'tf_random_seed'"):
+        config.tf_random_seed = 1

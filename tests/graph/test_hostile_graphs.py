@@ -200,3 +200,12 @@ def test_the_shape_of_what_no_int32_counts():
     """Another shape function that asks for the shape while building gets numbers; running it is an error of the op."""
     x = tf.placeholder(tf.float32, [None, 2**62])
     assert tf.reshape(tf.placeholder(tf.float32), tf.shape(x)).shape.as_list() == [None, 2**62]
+
+
+def test_a_cycle_of_control_edges_is_an_error_of_the_step():
+    with tf.Graph().as_default() as graph:
+        x, y = tf.constant(1), tf.constant(2)
+        y.op._add_control_input(x.op)
+        x.op._add_control_input(y.op)
+    with tf.Session(graph=graph) as session, pytest.raises(tf.errors.InvalidArgumentError, match="contains a cycle with 2 nodes, including: Const"):
+        session.run(x)

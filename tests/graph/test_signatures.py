@@ -57,7 +57,7 @@ OURS = {
     "_RestoreIterator": "the way back from place and dataset",
     "GatherTree": "of TensorFlow, but of tf.contrib.seq2seq, whose ops are not in its core",
     "SparseFeatureCross": "of TensorFlow, but of tf.contrib.layers",
-    "WALSComputePartialLhsAndRhs": "of TensorFlow, but of tf.contrib.factorization",
+    **dict.fromkeys(("MaskedMatmul", "WALSComputePartialLhsAndRhs"), "of TensorFlow, but of tf.contrib.factorization"),
     **dict.fromkeys("""CreateFertileStatsVariable CreateTreeVariable DecisionTreeResourceHandleOp FeatureUsageCounts FertileStatsDeserialize
         FertileStatsIsInitializedOp FertileStatsResourceHandleOp FertileStatsSerialize FinalizeTree GrowTreeV4 ProcessInputV4 ReinterpretStringToFloat
         TraverseTreeV4 TreeDeserialize TreeIsInitializedOp TreePredictionsV4 TreeSerialize TreeSize UpdateModelV4""".split(),

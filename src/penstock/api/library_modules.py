@@ -251,6 +251,7 @@ NAMES: dict[str, dict[str, str]] = {
     "contrib.distributions.python.ops.distribution_util": {
         "get_broadcast_shape": "penstock.contrib.distributions.shapes:broadcast_shape_of",
         "prefer_static_broadcast_shape": "penstock.contrib.distributions.shapes:broadcast_shape"},
+    "python.ops.distributions.kullback_leibler": {"_registered_kl": "penstock.contrib.distributions.kullback_leibler:nearest_function"},
     "python.ops.distributions.util": {
         **{name: f"penstock.contrib.distributions.arguments:{own}" for name, own in (
             ("embed_check_nonnegative_integer_form", "nonnegative_integers"), ("embed_check_categorical_event_shape", "categorical_parameter"),

@@ -301,7 +301,9 @@ NAMES = {
                              **{name: f"penstock.contrib.framework.tensors:{name}" for name in ("smart_constant_value", "smart_case")}},
     "ops.sparse_ops": {**{f"{mark}{name}": f"penstock.ops.sparse.sparse_cross:{name}" for mark in ("", "_")
                           for name in ("sparse_cross", "sparse_cross_hashed")},
-                       "_DEFAULT_HASH_KEY": "penstock.ops.sparse.sparse_cross:DEFAULT_HASH_KEY"},
+                       "_DEFAULT_HASH_KEY": "penstock.ops.sparse.sparse_cross:DEFAULT_HASH_KEY",
+                       **{f"_{name}": f"penstock.ops.sparse.sparse_serialize:{name}" for name in (
+                           "add_sparse_to_tensors_map", "add_many_sparse_to_tensors_map", "take_many_sparse_from_tensors_map")}},
     "framework.sparse_tensor": {"is_sparse": "penstock.api.inside:is_sparse"},
     "framework.indexed_slices": {"IndexedSlicesValue": "penstock.graph.composite:IndexedSlicesValue"},
     "ops.variables": {name: "penstock.variables.variable:Variable" for name in ("VariableV1", "RefVariable", "AbstractVariable")},

@@ -101,7 +101,7 @@ class RunConfig(ConfiguredTask):
         return self.__dict__["_" + name]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if not name.startswith("_"):
+        if "_" + name in self.__dict__:
             raise AttributeError(f"can't set attribute {name!r}: use replace()")
         super().__setattr__(name, value)
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from penstock.errors import InvalidArgumentError
 from penstock.graph.node import Operation, Tensor
 
 
@@ -59,7 +60,9 @@ def _sort(operations: list[Operation]) -> list[Operation]:
                 done.add(operation)
                 result.append(stack.pop())
             elif operation in entered:
-                raise ValueError(f"the graph has a cycle through '{operation.name}'")
+                cycle = dict.fromkeys(other for other in stack[stack.index(operation):] if other in entered)
+                raise InvalidArgumentError(None, operation, f"Graph is invalid, contains a cycle with {len(cycle)} nodes, including: "
+                                                            f"{', '.join(other.name for other in list(cycle)[:5])}")
             else:
                 entered.add(operation)
                 stack.extend(waiting)

@@ -80,6 +80,7 @@ for name in ("Dilation2DBackpropInput", "Dilation2DBackpropFilter"):  # not diff
 example("WALSComputePartialLhsAndRhs", normal(3, 2).astype(np.float32), np.array([1, 2, 0.5], np.float32), np.float32(0.1),
         np.array([1, 3], np.float32), np.array([[0, 1], [1, 2], [0, 0]]), np.array([1, -2, 3], np.float32), np.zeros(0, np.float32), np.int64(2),
         False, grad=False, dynamic=True)
+example("MaskedMatmul", normal(2, 3).astype(np.float32), normal(4, 2).astype(np.float32), np.array([[0, 1], [2, 3], [2, 0]]), True, True, grad=False)
 example("NearestNeighbors", normal(4, 3).astype(np.float32), normal(5, 3).astype(np.float32), np.int64(2), grad=False, dynamic=True)
 example("KmeansPlusPlusInitialization", normal(6, 2).astype(np.float32), np.int64(3), np.int64(7), np.int64(2), grad=False, dynamic=True)
 example("KMC2ChainInitialization", positive(6).astype(np.float32), np.int64(7), grad=False)

@@ -26,7 +26,7 @@ class RegisterKL:
         return kl_fn
 
 
-def _nearest_function(type_a: type, type_b: type) -> Callable[..., Any] | None:
+def nearest_function(type_a: type, type_b: type) -> Callable[..., Any] | None:
     """The function of the pair of base classes that is nearest to the two classes."""
     bases = itertools.product(enumerate(type_a.__mro__), enumerate(type_b.__mro__))
     candidates = [(i + j, _DIVERGENCES[a, b]) for (i, a), (j, b) in bases if (a, b) in _DIVERGENCES]
@@ -35,7 +35,7 @@ def _nearest_function(type_a: type, type_b: type) -> Callable[..., Any] | None:
 
 def kl_divergence(distribution_a: Any, distribution_b: Any, allow_nan_stats: bool = True, name: str | None = None) -> Any:
     """``tf.distributions.kl_divergence``: KL(a || b). Without ``allow_nan_stats`` NaN is an error when the graph runs."""
-    function = _nearest_function(type(distribution_a), type(distribution_b))
+    function = nearest_function(type(distribution_a), type(distribution_b))
     if function is None:
         raise NotImplementedError(f"No KL(distribution_a || distribution_b) registered for distribution_a type {type(distribution_a).__name__} "
                                   f"and distribution_b type {type(distribution_b).__name__}")

@@ -46,6 +46,7 @@ class WALSModel:
                  use_scoped_vars: bool = False) -> None:
         if (row_weights is None) != (col_weights is None):
             raise AssertionError("row_weights and col_weights: either both are None, or neither is")
+        self._input_rows, self._input_cols = input_rows, input_cols
         self._n_components, self._unobserved_weight, self._regularization = n_components, unobserved_weight, regularization
 
         def scoped(name: str, make: Callable[[str], Any]) -> Any:

@@ -153,10 +153,10 @@ def smart_case(pred_fn_pairs: Any, default: Callable[[], Any] | None = None, exc
 
 def get_graph_from_inputs(op_input_list: Any, graph: Graph | None = None) -> Graph:
     """The graph of tensors and operations, which must be one; the default graph if there are none."""
-    graph_of_inputs = graph_for(list(op_input_list))
-    if graph is not None and op_input_list and graph_of_inputs is not graph:
-        raise ValueError(f"{op_input_list[0]} is not from the passed-in graph.")
-    return graph or graph_of_inputs
+    for item in op_input_list if graph is not None else ():
+        if item.graph is not graph:
+            raise ValueError(f"{item} is not from the passed-in graph.")
+    return graph or graph_for(list(op_input_list))
 
 
 def get_name_scope() -> str:

@@ -69,7 +69,7 @@ def logistic_regression_signature_fn(examples: Any, unused_features: Any, predic
     return regression_signature(examples, probabilities[:, 1]), {}
 
 
-def parse_by_signatures(estimator: Any, examples: Any) -> Any:
+def _default_input_fn(estimator: Any, examples: Any) -> Any:
     """The features that the estimator was trained with, out of serialized examples."""
     if estimator._features_info is None:
         raise ValueError("Features information missing, was fit() ever called?")
@@ -87,12 +87,12 @@ def export_bundle(estimator: Any, export_dir: Any, input_fn: Callable[..., Any] 
         create_global_step(graph)
         if use_deprecated_input_fn:
             examples = tf.placeholder(tf.string, [default_batch_size], name="input_example_tensor")
-            features = (input_fn or parse_by_signatures)(estimator, examples)
+            features = (input_fn or _default_input_fn)(estimator, examples)
         else:
             assert input_fn is not None
             features, _ = input_fn()
             examples = None if input_feature_key is None else features.pop(input_feature_key)
-        if not features and examples is None:
+        if examples is None and isinstance(features, dict) and not features:
             raise ValueError("Either features or examples must be defined.")
         predictions = estimator._model_ops(features, None, ModeKeys.INFER).predictions
         if prediction_key is not None:
@@ -110,7 +110,7 @@ def export_bundle(estimator: Any, export_dir: Any, input_fn: Callable[..., Any] 
 
 
 @deprecated("2016-09-23", "Please use Estimator.export_savedmodel() instead.")
-def export_estimator(estimator: Any, export_dir: Any, signature_fn: SignatureFn | None = None, input_fn: Callable[..., Any] = parse_by_signatures,
+def export_estimator(estimator: Any, export_dir: Any, signature_fn: SignatureFn | None = None, input_fn: Callable[..., Any] = _default_input_fn,
                      default_batch_size: int = 1, exports_to_keep: int | None = None) -> None:
     """Exports an estimator whose input function parses serialized examples."""
     export_bundle(estimator, export_dir, input_fn, None, True, signature_fn, None, default_batch_size, exports_to_keep, None)

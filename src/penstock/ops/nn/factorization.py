@@ -46,6 +46,26 @@ class WALSComputePartialLhsAndRhs:
         return lhs, rhs
 
 
-def _check_ids(what: str, ids: np.ndarray, limit: int) -> None:
+@op("MaskedMatmul", "a: float, b: float, mask_indices: int64, transpose_a: bool, transpose_b: bool -> prod_values: float")
+class MaskedMatmul:
+    """Elements of the product of two matrices: those that ``mask_indices``, rows of two, name."""
+
+    gradient = None
+    ranks = {"a": 2, "b": 2, "mask_indices": 2, "transpose_a": 0, "transpose_b": 0}
+
+    def shape(mask_indices):
+        return [mask_indices.shape[0] if mask_indices.shape.ndims is not None else None]
+
+    def kernel(a, b, mask_indices, transpose_a, transpose_b):
+        left, right = a.T if transpose_a else a, b if transpose_b else b.T
+        if left.shape[1] != right.shape[1]:
+            raise invalid_argument(f"The inner dimensions of a and b do not match: {left.shape[1]} and {right.shape[1]}")
+        rows, columns = mask_indices.T
+        _check_ids("row", rows, len(left), "mask_indices")
+        _check_ids("column", columns, len(right), "mask_indices")
+        return np.einsum("ij,ij->i", left[rows], right[columns])
+
+
+def _check_ids(what: str, ids: np.ndarray, limit: int, name: str = "input_indices") -> None:
     if len(ids) and not (ids.min() >= 0 and ids.max() < limit):
-        raise invalid_argument(f"input_indices: a {what} is not in [0, {limit})")
+        raise invalid_argument(f"{name}: a {what} is not in [0, {limit})")

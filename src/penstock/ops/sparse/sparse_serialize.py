@@ -49,9 +49,11 @@ def _together(pieces: list[Parts], leading: tuple[int, ...], dtype: np.dtype) ->
     if not leading:  # one tensor, as it was
         ((indices, values, shape),) = pieces
         return np.asarray(indices, np.int64), values, np.asarray(shape, np.int64)
-    ranks = {len(shape) for _, _, shape in pieces}
-    if len(ranks) > 1:
-        raise invalid_argument(f"Inconsistent rank across SparseTensors: ranks {sorted(ranks)}")
+    ranks = [len(shape) + len(leading) for _, _, shape in pieces]
+    for place, rank in enumerate(ranks):
+        if rank != ranks[0]:
+            raise invalid_argument(f"Inconsistent rank across SparseTensors: rank prior to SparseTensor[{place}] was: {ranks[0]} but rank of "
+                                   f"SparseTensor[{place}] is: {rank}")
     places = [np.array(place, np.int64) for place in np.ndindex(*leading)]
     indices = [np.concatenate([np.tile(place, (len(rows), 1)), rows], axis=1) for place, (rows, _, _) in zip(places, pieces)]
     longest = np.max([shape for _, _, shape in pieces], axis=0) if pieces else np.zeros(0, np.int64)

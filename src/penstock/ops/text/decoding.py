@@ -17,6 +17,7 @@ from penstock.graph.attrs import TYPE, ints, type_list
 from penstock.graph.example_proto import Example
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
+from penstock.graph.shape import brackets
 from penstock.graph.tensor_proto import array_to_proto, proto_to_array
 from penstock.ops.common import at_most, fixed, like, strings, unknown
 from penstock.ops.public import function
@@ -111,6 +112,8 @@ class ParseTensor:
     gradient = None
 
     def kernel(serialized, out_type):
+        if np.ndim(serialized):
+            raise invalid_argument(f"Expected `serialized` to be a scalar, got shape: {brackets(np.shape(serialized))}")
         content = text(serialized)
         try:
             proto = TensorProto.FromString(content)

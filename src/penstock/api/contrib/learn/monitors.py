@@ -6,6 +6,7 @@ from penstock.api._table import publish
 HERE = "penstock.contrib.learn.monitors"
 TABLE: dict[str, str] = {
     f"{HERE}.base": "BaseMonitor EveryN",
+    f"{HERE}.exporting": "ExportMonitor",
     f"{HERE}.hooks": "RunHookAdapterForMonitors replace_monitors_with_hooks",
     f"{HERE}.saving": "CheckpointSaver SummarySaver get_default_monitors",
     f"{HERE}.validation": "ValidationMonitor",
@@ -13,5 +14,4 @@ TABLE: dict[str, str] = {
     "penstock.train.basic_hooks": "NanLossDuringTrainingError",
     "penstock.train.session_run_hook": "SessionRunHook",
 }
-MISSING = "ExportMonitor"
-publish(__name__, TABLE, missing=MISSING)
+publish(__name__, TABLE)
