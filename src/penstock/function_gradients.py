@@ -135,13 +135,13 @@ def _anything(dtype: DType, shape: TensorShape) -> Tensor:
 def if_gradient(op: Operation, dys: Sequence[Any]) -> list[Any]:
     """The gradients of an If with respect to its inputs: of the branch that was taken."""
     branches = [op.attrs["then_branch"], op.attrs["else_branch"]]
-    needed = _needed(op)
+    needed = _inputs_that_need_gradients(op)
     backward = [_backward_branch(op, branch, other, dys, needed) for branch, other in (branches, branches[::-1])]
     with default_graph().counting_as(_switch_nodes(backward, dys)):
         return _backward_if(op, branches, backward)
 
 
-def _needed(op: Operation) -> Sequence[bool]:
+def _inputs_that_need_gradients(op: Operation) -> Sequence[bool]:
     """Which inputs of the branches need a gradient: all, if that was not said."""
     known = needed_inputs.top()
     return [True] * (len(op._inputs) - 1) if known is None or len(known) != len(op._inputs) else known[1:]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from penstock.codec.jpeg import decoded
+from penstock.codec.jpeg import decode_file
 from penstock.codec.jpeg_header import header_of
 from penstock.errors import KernelError
 from penstock.ops.image import image_files
@@ -40,7 +40,7 @@ def by_libjpeg(content):
 
 def by_native_code(content, channels=3, fancy=True, fast=False):
     found = header_of(content)
-    return None if found is None else decoded(content, *found, channels, fancy, fast)
+    return None if found is None else decode_file(content, *found, channels, fancy, fast)
 
 
 @pytest.mark.parametrize("name", NAMES)

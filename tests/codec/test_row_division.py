@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.codec.row_division import divided, put_together
+from penstock.codec.row_division import divide, put_together
 
 pytestmark = pytest.mark.process
 
@@ -16,11 +16,11 @@ def test_divided_and_put_together(dtype, rest):
     random = np.random.default_rng(0)
     for rows in (0, 1, 37):
         data, parts = random.integers(0, 100, (rows, *rest)).astype(dtype), random.integers(0, 4, rows).astype(np.int32)
-        found = divided(data, parts, 5)
+        found = divide(data, parts, 5)
         assert len(found) == 5
         for number, each in enumerate(found):
             np.testing.assert_array_equal(each, data[parts == number])
-        places = divided(np.arange(rows, dtype=np.int32), parts, 5)
+        places = divide(np.arange(rows, dtype=np.int32), parts, 5)
         np.testing.assert_array_equal(put_together(places, found), data)
 
 
@@ -31,10 +31,10 @@ def test_places_without_a_row_are_0_and_the_last_of_several_rows_counts():
 
 
 def test_what_is_left_to_numpy():
-    assert divided(np.array([b"a", b"b"], object), np.array([0, 1], np.int32), 2) is None
-    assert divided(np.arange(2), np.array([0, 2], np.int32), 2) is None
-    assert divided(np.arange(2), np.array([0, -1], np.int32), 2) is None
-    assert divided(np.arange(8).reshape(4, 2)[:, ::2], np.zeros(4, np.int32), 1) is None
+    assert divide(np.array([b"a", b"b"], object), np.array([0, 1], np.int32), 2) is None
+    assert divide(np.arange(2), np.array([0, 2], np.int32), 2) is None
+    assert divide(np.arange(2), np.array([0, -1], np.int32), 2) is None
+    assert divide(np.arange(8).reshape(4, 2)[:, ::2], np.zeros(4, np.int32), 1) is None
     assert put_together([np.array([-1], np.int32)], [np.zeros(1)]) is None
 
 

@@ -28,7 +28,7 @@ def test_blocks_are_used_again():
     del first
     second = pool.block(1020, "b")
     assert second.buffer is buffer and len(made) == 1
-    assert pool.used == second.nbytes and pool.held() == {"b": second.nbytes}
+    assert pool.used == second.nbytes and pool.bytes_by_holder() == {"b": second.nbytes}
 
 
 def test_free_blocks_make_room_for_others():

@@ -10,7 +10,7 @@ from penstock.capi.entries import entry, kind
 from penstock.capi.handles import GraphState
 from penstock.capi.imports import unchanged_if_it_fails
 from penstock.capi.memory import check_empty, fill, from_buffer, items, parsed, read_bytes, texts
-from penstock.capi.sessions import SessionOptions, SessionState, fed, hand_out, keep_handle
+from penstock.capi.sessions import SessionOptions, SessionState, hand_out, keep_handle, values_of_feeds
 from penstock.errors import InvalidArgumentError, NotFoundError
 from penstock.graph.graph_def import extend_graph
 from penstock.graph.node import Operation, Tensor
@@ -84,7 +84,7 @@ def TF_Run(session: NamedSession, run_options: Any, input_names: Any, inputs: An
            target_oper_names: Any, ntargets: int, run_metadata: Any) -> None:
     """A step."""
     check_empty(run_metadata, "run_metadata")
-    feeds = fed(session.tensors(texts(input_names, ninputs, "input_names")), items(inputs, ninputs, "inputs"))
+    feeds = values_of_feeds(session.tensors(texts(input_names, ninputs, "input_names")), items(inputs, ninputs, "inputs"))
     fetches = session.tensors(texts(output_names, noutputs, "output_names"))
     targets = session.operations(texts(target_oper_names, ntargets, "target_oper_names"))
     metadata = RunMetadata() if run_metadata else None
@@ -109,7 +109,7 @@ def TF_PRunSetup(session: NamedSession, input_names: Any, ninputs: int, output_n
 def TF_PRun(session: NamedSession, handle: str | None, input_names: Any, inputs: Any, ninputs: int, output_names: Any, outputs: Any, noutputs: int,
             target_oper_names: Any, ntargets: int) -> None:
     """Goes on with one."""
-    feeds = fed(session.tensors(texts(input_names, ninputs, "input_names")), items(inputs, ninputs, "inputs"))
+    feeds = values_of_feeds(session.tensors(texts(input_names, ninputs, "input_names")), items(inputs, ninputs, "inputs"))
     fetches = session.tensors(texts(output_names, noutputs, "output_names"))
     targets = session.operations(texts(target_oper_names, ntargets, "target_oper_names"))
     session.check(fetches, targets)

@@ -78,7 +78,7 @@ class SessionState:
             raise InvalidArgumentError(None, None, "Must specify at least one target to fetch or execute.")
 
 
-def fed(keys: Sequence[Tensor], addresses: Sequence[int | None]) -> dict[Tensor, Any]:
+def values_of_feeds(keys: Sequence[Tensor], addresses: Sequence[int | None]) -> dict[Tensor, Any]:
     """The values of feeds, of the types that their tensors have."""
     feeds: dict[Tensor, Any] = {}
     for key, address in zip(keys, addresses):
@@ -131,7 +131,7 @@ def TF_SessionRun(session: SessionState, run_options: Any, inputs: Any, input_va
                   noutputs: int, target_opers: Any, ntargets: int, run_metadata: Any) -> None:
     """A step."""
     check_empty(run_metadata, "run_metadata")
-    feeds = fed(tensors(inputs, ninputs, "inputs"), items(input_values, ninputs, "input_values"))
+    feeds = values_of_feeds(tensors(inputs, ninputs, "inputs"), items(input_values, ninputs, "input_values"))
     fetches = tensors(outputs, noutputs, "outputs")
     targets = operations(target_opers, ntargets, "target_opers")
     metadata = RunMetadata() if run_metadata else None
@@ -167,7 +167,7 @@ def TF_SessionPRunSetup(session: SessionState, inputs: Any, ninputs: int, output
 def TF_SessionPRun(session: SessionState, handle: str | None, inputs: Any, input_values: Any, ninputs: int, outputs: Any, output_values: Any,
                    noutputs: int, target_opers: Any, ntargets: int) -> None:
     """Goes on with one."""
-    feeds = fed(tensors(inputs, ninputs, "inputs"), items(input_values, ninputs, "input_values"))
+    feeds = values_of_feeds(tensors(inputs, ninputs, "inputs"), items(input_values, ninputs, "input_values"))
     fetches, targets = tensors(outputs, noutputs, "outputs"), operations(target_opers, ntargets, "target_opers")
     session.check(fetches, targets)
     values = session.session.partial_run(handle or "", [*fetches, *targets], feeds)

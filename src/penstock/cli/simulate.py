@@ -112,7 +112,7 @@ def _add_output(add: Callable[..., Any]) -> None:
 # --- what is measured ------------------------------------------------------------------------------------------------
 
 def _costs(anew: bool) -> costs.Costs:
-    prices = None if anew else costs.kept()
+    prices = None if anew else costs.measured_before()
     if prices is None:
         print("Measuring what messages cost on this machine ...", file=sys.stderr, flush=True)
         prices = calibration.measure()

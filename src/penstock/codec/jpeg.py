@@ -1,5 +1,5 @@
 """JPEG files to pixels: files with one scan and 8 bits, gray or of YCbCr whose colours are as fine as the image, half as wide, or half as wide and
-high. Nearly all files are so; ``decoded`` says of others, and of broken ones, that they are not.
+high. Nearly all files are so; ``decode_file`` says of others, and of broken ones, that they are not.
 
 The integers are those of libjpeg-turbo, of either of its two integer transforms, and so are the pixels, bit for bit. Coefficients of 16 blocks lie
 side by side, a *group*: 64 times 16 integers of 32 bits, so that an instruction transforms 16 blocks. A row of blocks is decoded into groups, which
@@ -433,7 +433,7 @@ def _layout(header: JpegHeader, channels: int, fancy: bool, fast: bool) -> _Layo
     return _Layout(np.array(image + words, np.int64), np.array(places) // 8, tables, size, zeros)
 
 
-def decoded(content: bytes, header: JpegHeader, start: int, channels: int, fancy: bool, fast: bool) -> np.ndarray | None:
+def decode_file(content: bytes, header: JpegHeader, start: int, channels: int, fancy: bool, fast: bool) -> np.ndarray | None:
     """The pixels, [height, width, channels], of which there are 1 or as many as there are components; None where this is left to others: a file that
     is not plain, or broken, or no native code here. ``fancy``: colours are interpolated; ``fast``: the quicker of the two transforms."""
     code = functions("jpeg")

@@ -67,7 +67,7 @@ def place_rows(source, indices, rows, size, target):
 EXPORTS = BRIEF = [count_rows, divide_rows, count_places, place_rows]
 
 
-def divided(data: np.ndarray, parts: np.ndarray, number: int) -> list[np.ndarray] | None:
+def divide(data: np.ndarray, parts: np.ndarray, number: int) -> list[np.ndarray] | None:
     """The rows of each part, in their order; None where this is left to NumPy: other kinds of elements, or a part that is not there."""
     code = functions("row_division")
     if code is None or data.dtype.hasobject or parts.dtype != np.int32 or not (data.flags.c_contiguous and parts.flags.c_contiguous):

@@ -130,7 +130,7 @@ def _no_others(patience: float) -> list[dict[str, Any]]:
 
 def _ask_others(peers: Peers, own: str, request: Message) -> Answers:
     """Asks all other tasks at the same time; what is returned waits for their answers."""
-    tasks = [task for task in peers.known() if task != own]
+    tasks = [task for task in peers.addresses_by_task() if task != own]
     answers: dict[str, dict[str, Any]] = {}
     all_there = threading.Semaphore(0)
 
@@ -157,4 +157,4 @@ def _ask_others(peers: Peers, own: str, request: Message) -> Answers:
 
 def _row_of(peers: Peers, task: str, reason: str) -> dict[str, Any]:
     """A task that does not answer; one that was not there at the start may simply have left."""
-    return {"task": task, "address": peers.known()[task], "state": "lost" if task in peers.addresses else "gone", "reason": reason}
+    return {"task": task, "address": peers.addresses_by_task()[task], "state": "lost" if task in peers.addresses else "gone", "reason": reason}

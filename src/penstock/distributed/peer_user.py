@@ -58,10 +58,10 @@ def _asked_user(address: Address, port: int, own_port: int) -> int | None:
     _, kind, *_ = _HEADER.unpack_from(answer)
     if kind != _BY_FAMILY or len(answer) < _HEADER.size + _ANSWER.size:
         return None
-    family, state, *found, user = _ANSWER.unpack_from(answer, _HEADER.size)
+    family, state, *ends, user = _ANSWER.unpack_from(answer, _HEADER.size)
     length = 4 if family == socket.AF_INET else 16
-    found[2:] = [_plain(ipaddress.ip_address(each[:length])) for each in found[2:]]
-    return int(user) if state == _ESTABLISHED_STATE and found == [*ports, address, address] else None  # (it also finds sockets that listen there)
+    ends[2:] = [_plain(ipaddress.ip_address(each[:length])) for each in ends[2:]]
+    return int(user) if state == _ESTABLISHED_STATE and ends == [*ports, address, address] else None  # (it also finds sockets that listen there)
 
 
 def _connections() -> Iterator[tuple[tuple[Address, int], int, int]]:

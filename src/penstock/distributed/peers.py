@@ -75,7 +75,7 @@ class Peers:
         """Where tasks are that joined later. What was given at the start stays: it may be another, better way to the same task."""
         self._learned.update({task: address for task, address in addresses.items() if task not in self.addresses})
 
-    def known(self) -> dict[str, str]:
+    def addresses_by_task(self) -> dict[str, str]:
         """All tasks that can be called."""
         return {**self._learned, **self.addresses}
 

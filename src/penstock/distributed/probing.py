@@ -132,7 +132,7 @@ class Relay:
 
     def own(self, task: str) -> TaskProbe:
         """What looks at the part of the master's own task."""
-        probe = TaskProbe(lambda message: self.told(task, message), self.waits)
+        probe = TaskProbe(lambda message: self.report_nodes(task, message), self.waits)
         self.join(task, probe.answered)
         return probe
 
@@ -143,7 +143,7 @@ class Relay:
         for message in early:
             answered(message)
 
-    def told(self, task: str, message: Message) -> None:
+    def report_nodes(self, task: str, message: Message) -> None:
         """A task tells of its nodes."""
         self._send(Message(TELL, {**message.fields, "task": task}, [], message.tensors))
 

@@ -132,7 +132,7 @@ class StepRun:
 
         def came(more: Message) -> None:
             if self._relay is not None and more.method == TELL:
-                self._relay.told(part.task, more)
+                self._relay.report_nodes(part.task, more)
             else:
                 deliver_tensor(more, deliver)
 

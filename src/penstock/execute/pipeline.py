@@ -152,7 +152,7 @@ class PlannedStep:
         self._decided: dict[tuple[bool, ...], PlannedStep] = {}  # by these values
         self.drivable: PackedPlan | None = None  # the final plan, if it can run without a thread of its own
 
-    def decided(self, feeds: Sequence[Any]) -> PlannedStep:
+    def for_feeds(self, feeds: Sequence[Any]) -> PlannedStep:
         """The step for these feeds: without the branches that their values do not choose."""
         if not self.deciding or any(np.ndim(feeds[number]) for number in self.deciding):
             return self

@@ -33,7 +33,7 @@ class Quantised:
 
 
 def quantise(value: np.ndarray) -> Quantised | None:
-    """A constant in 8 bits; None if it is no float32, small, without channels, or not finite.
+    """A constant in 8 bits; None if it is not float32, is small, without channels, or not finite.
 
     Channels are the last axis; of the filters of depthwise convolutions, (height, width, channels, 1), the last two.
     """

@@ -80,7 +80,7 @@ class SeenWalks:
         recording = graph.thread.recording
         state, place = recording.state, tape.place(recording)
         if place is None or state is None:
-            return tape.watched_only(sources, self._by_structure(graph, tape.noted(), targets, sources, walk)[0])
+            return tape.watched_only(sources, self._by_structure(graph, tape.noted_operations(), targets, sources, walk)[0])
         ends = tuple([tensor._edge for tensor in (*targets, *sources)])  # type: ignore[attr-defined]
         key = (place, len(targets), recording.tag(ends))
         known = state.walks.get(key)
@@ -90,7 +90,7 @@ class SeenWalks:
                 operations, fed = recording.operations, recording.fed
                 edges = tuple([fed[number] if index < 0 else (operations[number], index) for number, index in known.arguments])
                 return _pick_all(known.results, recording.follow(known.call, edges).outputs)
-        results, new_walk, all_edges, op = self._by_structure(graph, tape.noted(), targets, sources, walk)
+        results, new_walk, all_edges, op = self._by_structure(graph, tape.noted_operations(), targets, sources, walk)
         if new_walk is not None and op is not None and op.call.origin is state:
             state.walks[key] = _Shortcut(op.call, [_where(recording, all_edges[number]) for number in new_walk.arguments],
                                          [(_where(recording, all_edges[number]), value) for number, value in new_walk.asked],

@@ -177,7 +177,7 @@ class Runner:
             segment.planned = None  # states may still know it
 
     def _run_one_by_one(self, operations: list[EagerOperation], outline: _Outline) -> None:
-        needed, last_uses = outline.needed(operations), outline.last_uses(operations)
+        needed, last_uses = outline.needed_operations(operations), outline.last_uses(operations)
         for op in operations:
             if op in needed:
                 self._run_one(op, [producer.value(index) for producer, index in op.edges])
@@ -320,7 +320,7 @@ class _Outline:
             known = self.constants[edge] = hashable(np.asarray(value))
         return self.feeds.setdefault(edge, len(self.feeds)) if known is None else known
 
-    def needed(self, operations: list[EagerOperation]) -> set[EagerOperation]:
+    def needed_operations(self, operations: list[EagerOperation]) -> set[EagerOperation]:
         """The operations that something depends on: a value that leaves the segment, or the state of a variable."""
         needed = {operations[number] for number, _ in self.fetches}
         for op in reversed(operations):

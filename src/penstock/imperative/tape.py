@@ -124,7 +124,7 @@ class GradientTape:
             self._run, self._from = (self._run + 1, 0) if self._to is None else (-1, 0)
         return self._run >= 0
 
-    def noted(self) -> dict[EagerOperation, None]:
+    def noted_operations(self) -> dict[EagerOperation, None]:
         """The operations that count."""
         self._settle()
         assert self._operations is not None
@@ -213,7 +213,8 @@ class GradientTape:
         inside = [_source(item) if is_within else default_graph().capture(_source(item)) for item in flat]
 
         def walk() -> list[Any]:
-            return gradients(targets, inside, given, unconnected_gradients=unconnected_gradients, within=self.noted() if is_within else None)
+            within = self.noted_operations() if is_within else None
+            return gradients(targets, inside, given, unconnected_gradients=unconnected_gradients, within=within)
 
         graph = self._graph
         recording = None if graph is None else graph.thread.recording

@@ -75,7 +75,7 @@ class NestSource:
 
     def _compute(self, targets: Iterable[int], env: dict[int, VectorValue], axes: Sequence[tuple[NestAxis, str]]) -> list[str]:
         """Statements that give the targets, of what is in ``env`` already; they join it."""
-        start, needed = len(self.b.lines), self.nest.needed(targets, env)
+        start, needed = len(self.b.lines), self.nest.ids_needed_for(targets, env)
         for each in sorted(needed):
             maker = self.nest.makers[each]
             if maker is None:

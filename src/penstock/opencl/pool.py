@@ -75,7 +75,7 @@ class Pool:
             self.taken -= size * len(buffers)
         self._free.clear()
 
-    def held(self) -> Counter[str]:
+    def bytes_by_holder(self) -> Counter[str]:
         """Bytes in use, by what holds them."""
         with self._lock:
             held: Counter[str] = Counter()
@@ -84,7 +84,7 @@ class Pool:
             return held
 
     def _out_of_memory(self, size: int, holder: str, why: str) -> KernelError:
-        most = "; ".join(f"{_text(nbytes)} by {name}" for name, nbytes in self.held().most_common(_TOLD)) or "nothing"
+        most = "; ".join(f"{_text(nbytes)} by {name}" for name, nbytes in self.bytes_by_holder().most_common(_TOLD)) or "nothing"
         return KernelError(ResourceExhaustedError, f"OOM when allocating {_text(size)} for {holder} on {self._name}: {why}. {_text(self.used)} are "
                            f"in use: {most}",
                            hint="a smaller batch or model, a larger gpu_options.per_process_gpu_memory_fraction, or another device")

@@ -35,7 +35,7 @@ def take_branches(program: Program, decided: dict[int, Any]) -> Program:
     walk = Walk(program)
     known: dict[Node, Any] = {program.args[number]: value for number, value in decided.items()}
 
-    def called(node: Node) -> tuple[FuncGraph, list[Edge]] | None:
+    def function_of(node: Node) -> tuple[FuncGraph, list[Edge]] | None:
         if _is_logic(node):
             inputs = [known.get(edge[0], constant_of(edge)) for edge in node.inputs]
             if all(value is not None for value in inputs):
@@ -46,7 +46,7 @@ def take_branches(program: Program, decided: dict[int, Any]) -> Program:
                 return function, node.inputs[1:]
         return None
 
-    return walk.sweep(expand(program, called))
+    return walk.sweep(expand(program, function_of))
 
 
 def _is_logic(node: Node) -> bool:

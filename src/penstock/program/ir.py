@@ -143,16 +143,17 @@ def prune(fetches: Sequence[Tensor], targets: Iterable[Operation], feeds: Sequen
     args = list(fed.values())
     program = Program([*args, *nodes.values()], args,
                       [(fed[tensor], 0) if tensor in fed else (nodes[tensor.op], tensor.value_index) for tensor in fetches])
-    return expand(program, _called, "{call}/{inner}") if any(node.definition.expands is not None for node in nodes.values()) else program
+    has_calls = any(node.definition.expands is not None for node in nodes.values())
+    return expand(program, _function_and_arguments, "{call}/{inner}") if has_calls else program
 
 
-def _called(node: Node) -> tuple[FuncGraph, list[Edge]] | None:
+def _function_and_arguments(node: Node) -> tuple[FuncGraph, list[Edge]] | None:
     function = None if node.definition.expands is None else node.definition.expands(node.attrs)
     return None if function is None else (function, node.inputs)
 
 
-def expand(program: Program, called: Callable[[Node], tuple[FuncGraph, list[Edge]] | None], name: str = "{whole}") -> Program:
-    """The program with the operations of functions in the place of nodes, and on their devices. ``called`` tells the function of a node, and its
+def expand(program: Program, function_of: Callable[[Node], tuple[FuncGraph, list[Edge]] | None], name: str = "{whole}") -> Program:
+    """The program with the operations of functions in the place of nodes, and on their devices. ``function_of`` tells the function of a node, and its
     arguments; ``name`` how its operations are named: by the ``call`` and the name ``inner`` to the function, or as a ``whole``."""
     values: dict[Edge, Edge] = {}  # what an output of a call is
     ends: dict[Node, list[Node]] = {}  # what has run when a call has
@@ -163,11 +164,11 @@ def expand(program: Program, called: Callable[[Node], tuple[FuncGraph, list[Edge
         node = waiting.pop()
         node.inputs = [_follow(values, edge) for edge in node.inputs]
         node.control = [end for other in node.control for end in _ends_of(ends, other)]
-        found = called(node)
-        if found is None:
+        call = function_of(node)
+        if call is None:
             nodes.append(node)
             continue
-        body = _body_of(node, *found, strict, name)
+        body = _body_of(node, *call, strict, name)
         waiting += body.nodes[::-1]
         values.update(((node, index), edge) for index, edge in enumerate(body.fetches))
         ends[node] = list(dict.fromkeys([producer for producer, _ in body.fetches] + _last(body.nodes))) or node.before

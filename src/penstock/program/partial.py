@@ -43,7 +43,7 @@ class PartialSteps:
             raise InvalidArgumentError(None, None, f"Must run 'setup' before performing partial runs! There is no handle {handle!r}.")
         with step.lock:
             wanted = step.begin(feeds, fetches, targets)
-            values = dict(zip(wanted, run_part(step.known(), wanted, [op for op in targets if op not in step.done], step.done)))
+            values = dict(zip(wanted, run_part(step.values_to_feed(), wanted, [op for op in targets if op not in step.done], step.done)))
             if step.ended(values, [*feeds, *fetches, *targets]):
                 self._steps.pop(handle, None)
             return [values[tensor] for tensor in fetches]
@@ -91,7 +91,7 @@ class PartialStep:
         """Later parts go on with another value."""
         self._known[tensor] = value
 
-    def known(self) -> dict[Tensor, Any]:
+    def values_to_feed(self) -> dict[Tensor, Any]:
         """What to feed in the part: all values that there are."""
         return dict(self._known)
 

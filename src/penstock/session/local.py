@@ -66,14 +66,14 @@ class LocalBackend:
         """Runs a step in this thread, as far as nothing in it waits."""
         last = wanted.last
         if last is None or last[0] != self._graph._mutations or last[1] != tuple(feeds) or options is not PLAIN or self._timeout:
-            planned = self._plan_for(wanted, tuple(feeds)).decided([*feeds.values()])
+            planned = self._plan_for(wanted, tuple(feeds)).for_feeds([*feeds.values()])
             with self._track(Step(options.timeout_ms or self._timeout)) as step:
                 values, metadata = planned.run(list(feeds.values()), step, options.trace, options.partition_graphs)
             return hand_out(values, keep=True), metadata
         try:  # from here on for small steps
             step = self._idle.pop()
         except IndexError:  # all are under way, or there is none yet
-            step = self._begun(Step())
+            step = self._register(Step())
         try:
             values = last[2].run([*feeds.values()], step)
         except BaseException:
@@ -91,7 +91,7 @@ class LocalBackend:
         with self._track(Step(self._timeout)) as step:
             return hand_out(planned.run_probed(list(feeds.values()), step, probe))
 
-    def _begun(self, step: Step) -> Step:
+    def _register(self, step: Step) -> Step:
         """The step, which ``close`` can cancel from now on."""
         self._steps.add(step)
         if self._closed:  # it came after the session's check, and may not have seen the step
@@ -101,7 +101,7 @@ class LocalBackend:
     @contextmanager
     def _track(self, step: Step) -> Iterator[Step]:
         """A step that ``close`` can cancel."""
-        self._begun(step)
+        self._register(step)
         try:
             yield step
         finally:

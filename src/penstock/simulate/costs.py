@@ -61,7 +61,7 @@ def cache_file() -> Path:
     return folder() / f"messages-5-{hashlib.sha256(machine.encode()).hexdigest()[:12]}.json"
 
 
-def kept() -> Costs | None:
+def measured_before() -> Costs | None:
     """The costs that were measured on this machine before."""
     try:
         return Costs.from_json(cache_file().read_text(encoding="utf-8"))

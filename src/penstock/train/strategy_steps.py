@@ -39,7 +39,7 @@ class MultiStepContext:
         context.merge_call(merge, (output,))
 
     def set_non_tensor_output(self, name: str, output: Any) -> None:
-        """Names an output that is no tensor; in a replica, those of all replicas."""
+        """Names an output that is not a tensor; in a replica, those of all replicas."""
         context = replicas.current_context()
         if context is None:
             self.non_tensor_outputs[name] = output

@@ -30,9 +30,9 @@ def cluster_loss(labels: Any, embeddings: Any, margin_multiplier: Any, enable_pa
     distances, labels = pairwise_distance(embeddings), tf.squeeze(labels)
 
     def search(distances: np.ndarray, labels: np.ndarray, weight: np.float32) -> tuple[np.ndarray, np.float32]:
-        found = _Search(distances, labels, weight, score)
-        medoids = found.refined(found.greedy()) if enable_pam_finetuning else found.greedy()
-        return np.array(medoids, np.int32), np.float32(score(labels, found.clusters(medoids)))
+        candidates = _Search(distances, labels, weight, score)
+        medoids = candidates.refined(candidates.greedy()) if enable_pam_finetuning else candidates.greedy()
+        return np.array(medoids, np.int32), np.float32(score(labels, candidates.clusters(medoids)))
 
     weight = tf.cast(margin_multiplier, tf.float32)
     medoids, agreement = tf.py_func(search, [distances, labels, weight], [tf.int32, tf.float32], stateful=False)

@@ -7,7 +7,7 @@ from typing import Any
 from tensorboard.compat.proto.config_pb2 import RunOptions
 
 from penstock.debug.tfdbg.local_cli import Debugger
-from penstock.debug.tfdbg.sessions import RunFolders, Servers, Watcher, WatchFunction, debug_urls, gated, names_of, threads_matching
+from penstock.debug.tfdbg.sessions import RunFolders, Servers, Watcher, WatchFunction, debug_urls, names_of, threads_matching, watch_all_gated
 from penstock.debug.tfdbg.tracebacks import TracebackSender, run_key
 from penstock.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 
@@ -84,7 +84,7 @@ class TensorBoardDebugHook(GrpcDebugHook):
 
     def __init__(self, grpc_debug_server_addresses: Any, thread_name_filter: str | None = None, send_traceback_and_source_code: bool = True,
                  log_usage: bool = True) -> None:
-        super().__init__(grpc_debug_server_addresses, gated, thread_name_filter)
+        super().__init__(grpc_debug_server_addresses, watch_all_gated, thread_name_filter)
         self._urls = debug_urls(grpc_debug_server_addresses) if send_traceback_and_source_code else []
         self._lines: TracebackSender | None = None
 

@@ -218,7 +218,7 @@ def debug_urls(addresses: Any) -> list[str]:
     return [each if each.startswith("grpc://") else f"grpc://{each}" for each in given]
 
 
-def gated(fetches: Any, feeds: Any) -> WatchOptions:
+def watch_all_gated(fetches: Any, feeds: Any) -> WatchOptions:
     """All tensors, each as soon as a server asks for it."""
     return WatchOptions(debug_ops=[f"{IDENTITY}(gated_grpc=true)"])
 
@@ -232,7 +232,7 @@ class TensorBoardDebugWrapperSession(GrpcDebugWrapperSession):
 
     def __init__(self, sess: Any, grpc_debug_server_addresses: Any, thread_name_filter: str | None = None,
                  send_traceback_and_source_code: bool = True, log_usage: bool = True) -> None:
-        super().__init__(sess, grpc_debug_server_addresses, gated, thread_name_filter)
+        super().__init__(sess, grpc_debug_server_addresses, watch_all_gated, thread_name_filter)
         self._lines = TracebackSender(debug_urls(grpc_debug_server_addresses) if send_traceback_and_source_code else [], sess.graph)
 
     def run_watched(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:

@@ -1,6 +1,6 @@
 """Columns as configurations: class names and fields, which JSON can hold. Layers of columns describe themselves by them.
 
-A column is a named tuple, so its configuration is its fields, of which those that are no plain values are written as ``_FIELDS`` says.
+A column is a named tuple, so its configuration is its fields, written as ``_FIELDS`` says where they are not plain values.
 """
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def configure(callbacks: Any, run: Run, epochs: int, do_validation: bool) -> Cal
     names = [] if run.mode == "predict" else list(model.metrics_names)
     made.set_params({"batch_size": run.batch_size, "epochs": epochs, "steps": run.source.steps if run.source.samples is None else None,
                      "samples": run.source.samples or run.source.steps, "do_validation": do_validation,
-                     "verbose": 0 if run.source.announced else run.verbose,  # as TensorFlow has it, whose bar is no callback either
+                     "verbose": 0 if run.source.announced else run.verbose,  # as TensorFlow has it, whose bar is not a callback either
                      "metrics": names + ([f"val_{name}" for name in names] if do_validation else [])})
     return made
 

@@ -70,17 +70,17 @@ def _export_graph(trained: Any, weights: list[Any], path: str) -> None:
             builder.save()
 
 
-
 def _objects_of(model: Any) -> dict[str, Any]:
     """The classes and functions that a model is made of, by their names: those of a user are not known otherwise."""
-    found: dict[str, Any] = {}
+    objects: dict[str, Any] = {}
     for layer in model._sublayers():
         for value in (layer, *vars(layer).values()):
             named = value if inspect.isfunction(value) else type(value) if hasattr(value, "get_config") else None
             if named is not None:
-                found[named.__name__] = named
-        found.update(_objects_of(layer))
-    return found
+                objects[named.__name__] = named
+        objects.update(_objects_of(layer))
+    return objects
+
 
 @in_symbolic_graph
 def export_saved_model(model: Any, saved_model_path: str, custom_objects: Any = None, as_text: bool = False, input_signature: Any = None,
@@ -118,7 +118,7 @@ def _descriptions(path: str) -> tuple[Any, Any]:
 
 
 def _from_objects(path: str) -> tuple[Any, Any]:
-    """What the root of the graph of objects says, if TensorFlow wrote it; OSError for what is no Keras model with a configuration."""
+    """What the root of the graph of objects says, if TensorFlow wrote it; OSError for anything but a Keras model with a configuration."""
     objects = parse_saved_model(path).meta_graphs[0].object_graph_def.nodes
     told = json.loads(objects[0].user_object.metadata or "{}") if objects else {}
     if not told.get("config"):

@@ -180,7 +180,7 @@ def _build_ranges(first: DType, second: DType) -> str:
     w = Writer(["low_a", "high_a", "low_b", "high_b", "zeros", "near", "plain", "least", "most", "status"])
     b = w.b
     near: IR = ir.Constant(ir.IntType(1), 1)
-    found: list[IR] = []
+    zero_points: list[IR] = []
     level: IR = ir.Constant(FLOAT, 1.0)
     for index, (low_at, high_at, dtype) in enumerate(((w.low_a, w.high_a, first), (w.low_b, w.high_b, second))):
         low, high = w.load(low_at, FLOAT), w.load(high_at, FLOAT)
@@ -188,11 +188,11 @@ def _build_ranges(first: DType, second: DType) -> str:
             b.store(number(1), w.status)
         zero = _zero_point(w, low, high, int(np.iinfo(dtype.np).min))
         w.store(b.trunc(zero, I32), w.item(w.zeros, index, I32), I32)
-        found.append(zero)
+        zero_points.append(zero)
         near = b.and_(near, b.icmp_unsigned("<=", b.add(zero, number(_FAR)), number(2 * _FAR)))
         level = b.fmul(level, b.fdiv(b.fsub(high, low), ir.Constant(FLOAT, 255.0)))
-    is_byte = b.icmp_unsigned("<=", b.add(found[0], number(byte_words.first_zero(first))), number(255))
-    plain = b.and_(is_byte, b.icmp_signed("==", found[1], number(byte_words.second_zero(second))))
+    is_byte = b.icmp_unsigned("<=", b.add(zero_points[0], number(byte_words.first_zero(first))), number(255))
+    plain = b.and_(is_byte, b.icmp_signed("==", zero_points[1], number(byte_words.second_zero(second))))
     for place, holds in ((w.near, near), (w.plain, plain)):
         w.store(b.zext(holds, _I8), place, _I8)
     for place, limit in ((w.least, np.iinfo(np.int32).min), (w.most, np.iinfo(np.int32).max)):

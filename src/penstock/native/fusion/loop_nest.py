@@ -160,7 +160,7 @@ class Nest:
         kept = {each for each, (is_kept, phase) in enumerate(zip(self.kept, self.phases)) if is_kept and phase <= loop}
         return kept | {output.value for output in self.outputs if output.whole and self.phases[output.value] < loop}
 
-    def needed(self, targets: Iterable[int], ready: Iterable[int] = ()) -> set[int]:
+    def ids_needed_for(self, targets: Iterable[int], ready: Iterable[int] = ()) -> set[int]:
         """The ids that are computed on the way to the targets, if some are ready."""
         ready, needed, waiting = set(ready), set(), list(targets)
         while waiting:

@@ -163,7 +163,7 @@ class NestKernel:
             self.rows[start].start(b)
         ready = nest.ready(index) | {each for each, when in self.spilled.items() if when < index}
         new = [each for each, when in self.spilled.items() if when == index]
-        needed = nest.needed([*nest.targets(index), *new], ready)
+        needed = nest.ids_needed_for([*nest.targets(index), *new], ready)
         reloaded = self._values_to_reload(nest, needed | set(nest.targets(index)), ready)
         with self._over("middle", pointers) as at:
             local = dict(env)
@@ -245,7 +245,7 @@ class NestKernel:
             with self._over("middle", pointers) as places, loop(b, self.words["row_start"], self.words["row_stop"]) as row:
                 self._column_loop(self._at_row(places, row), begin, end)
             kept = [(len(nest.inputs) + k, output.value) for k, output in enumerate(nest.outputs) if not output.whole]
-            needed = nest.needed([each for _, each in kept], nest.folds)
+            needed = nest.ids_needed_for([each for _, each in kept], nest.folds)
             env: Env = {}
             self._uniforms(env, pointers, needed)
             with self._inner(begin, end) as (position, whole, count):
@@ -261,7 +261,7 @@ class NestKernel:
 
     def _column_loop(self, pointers: list[IR], begin: IR, end: IR) -> None:
         nest, b = self.nest, self.b
-        needed = nest.needed(nest.targets(0))
+        needed = nest.ids_needed_for(nest.targets(0))
         env: Env = {}
         self._uniforms(env, pointers, needed)
         with self._inner(begin, end) as (position, whole, count):

@@ -29,7 +29,7 @@ def spills(nest: Nest) -> dict[int, int]:
                 spilled[each] = computed[each]
                 continue
             waiting.extend(maker.operands)
-        for each in nest.needed(nest.targets(loop), nest.ready(loop) | spilled.keys()):
+        for each in nest.ids_needed_for(nest.targets(loop), nest.ready(loop) | spilled.keys()):
             computed.setdefault(each, loop)
     return spilled
 
@@ -40,12 +40,12 @@ def last_reads(nest: Nest) -> dict[int, int]:
     for loop in range(nest.loops):
         ready = nest.ready(loop) | {each for each, when in stored.items() if when < loop}
         targets = [*nest.targets(loop), *[each for each, when in stored.items() if when == loop]]
-        reads.update(dict.fromkeys((each for each in nest.needed(targets, ready) if each < len(nest.inputs)), loop))
+        reads.update(dict.fromkeys((each for each in nest.ids_needed_for(targets, ready) if each < len(nest.inputs)), loop))
     return reads
 
 
 def _price(nest: Nest, value: int, ready: set[int]) -> int:
-    steps = {id(maker): maker for each in nest.needed([value], ready) if isinstance(maker := nest.makers[each], OpStep)}
+    steps = {id(maker): maker for each in nest.ids_needed_for([value], ready) if isinstance(maker := nest.makers[each], OpStep)}
     return sum(step_cost(step, nest) for step in steps.values())
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.codec.row_division import divided, put_together
+from penstock.codec.row_division import divide, put_together
 from penstock.errors import invalid_argument
 from penstock.graph.attrs import TYPE, Attr, count
 from penstock.graph.node import Tensor
@@ -36,7 +36,7 @@ class DynamicPartition:
         if data.shape[:partitions.ndim] != partitions.shape:
             raise invalid_argument(f"data.shape must start with partitions.shape, got data.shape = {shape_text(data)}, partitions.shape = "
                                    f"{shape_text(partitions)}")
-        results = divided(data, partitions, num_partitions)
+        results = divide(data, partitions, num_partitions)
         if results is not None:
             return tuple(results)
         outside = (partitions < 0) | (partitions >= num_partitions)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.codec.jpeg import decoded
+from penstock.codec.jpeg import decode_file
 from penstock.codec.jpeg_header import header_of
 from penstock.errors import KernelError, invalid_argument
 from penstock.ops.image.png import decode_16_bits, has_16_bits
@@ -133,14 +133,14 @@ def _pack(image: Any, mode: str) -> np.ndarray:
 
 def _usual_jpeg(content: bytes, channels: int, fancy: bool, fast: bool) -> np.ndarray | None:
     """The pixels of a JPEG file of the usual kind, by native code; None for any other, and for a broken one."""
-    found = header_of(content) if kind_of(content) == "JPEG" else None
-    if found is None:
+    header_and_start = header_of(content) if kind_of(content) == "JPEG" else None
+    if header_and_start is None:
         return None
-    header, start = found
+    header, start = header_and_start
     depth = len(header.components)
     if not 0 < header.width * header.height * 3 <= _limit(content) or channels not in (0, 1, 3):
         return None
-    pixels = decoded(content, header, start, min(channels, depth) or depth, fancy, fast)
+    pixels = decode_file(content, header, start, min(channels, depth) or depth, fancy, fast)
     return pixels if pixels is None or pixels.shape[2] >= channels else np.repeat(pixels, channels, axis=2)
 
 
