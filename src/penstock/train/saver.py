@@ -215,7 +215,7 @@ class Saver:
 
     # --- restoring ---------------------------------------------------------------------------------------------------
 
-    def restore(self, sess: Any, save_path: str) -> None:
+    def restore(self, sess: Any, save_path: str | None) -> None:
         """Gives the variables the values that they have in a checkpoint; they need no initialization."""
         if self._is_empty:
             return
