@@ -42,9 +42,11 @@ _RESTART, _END_OF_IMAGE, _APPLICATION, _COMMENT = 0xD0, 0xD9, 0xE0, 0xFE  # mark
 _MOST_BITS = 11  # of a difference of first coefficients
 
 # What native code is given: words of 8 bytes, first those of the image, then those of each component.
-_IMAGE = ("at", "end", "components", "planes", "across", "down", "interval", "fast", "fancy", "width", "height", "target", "sums", "blue", "red")
+_IMAGE = ("at", "end", "bits", "held", "missing", "marker", "components", "planes", "across", "down", "interval", "fast", "fancy", "width", "height",
+          "target", "sums", "blue", "red")
 _COMPONENT = ("horizontal", "vertical", "dc", "ac", "scales", "groups", "count", "plane", "pitch", "last", "rows", "columns")
-_AT, _END, _COMPONENTS, _PLANES, _ACROSS, _DOWN, _INTERVAL, _FAST, _FANCY, _WIDTH, _HEIGHT, _TARGET, _SUMS, _BLUE, _RED = range(0, 8 * len(_IMAGE), 8)
+(_AT, _END, _BITS, _HELD, _MISSING, _MARKER, _COMPONENTS, _PLANES, _ACROSS, _DOWN, _INTERVAL, _FAST, _FANCY, _WIDTH, _HEIGHT,
+ _TARGET, _SUMS, _BLUE, _RED) = range(0, 8 * len(_IMAGE), 8)
 _HORIZONTAL, _VERTICAL, _DC, _AC, _SCALES, _GROUPS, _COUNT, _PLANE, _PITCH, _LAST, _ROWS, _COLUMNS = range(0, 8 * len(_COMPONENT), 8)
 _FIRST, _NEXT = 8 * len(_IMAGE), 8 * len(_COMPONENT)  # where the first component begins, and how far away the next one is
 
@@ -76,117 +78,144 @@ def is_end(at, end):
 
 
 @native
-def decode(image):
-    """Decodes, transforms and paints an image. 1 if the data is not plain: then nothing is said about the pixels."""
+def decode_block(image, component, target):
+    """Puts the coefficients of the next block at their places in a group; 1 if the data is not plain."""
     at = load64(image + _AT)
     end = load64(image + _END)
-    components = load64(image + _COMPONENTS)
+    bits = load64(image + _BITS)  # the next ones of the data, the first one highest
+    held = load64(image + _HELD)  # how many there are
+    missing = load64(image + _MISSING)  # bytes of them that stand for what is not there
+    scales = load64(component + _SCALES)
+    table = load64(component + _DC)
+    k = 0
+    while k < 64:
+        if held < 32:
+            word = 0
+            marked = 1
+            if end - at >= 4:
+                word = load_big32(at)
+                inverse = word ^ 0xFFFFFFFF
+                marked = (inverse - 0x01010101) & word & 0x80808080  # is one of the bytes 255?
+            if marked == 0:
+                bits = bits | word << (32 - held)
+                held += 32
+                at += 4
+            else:
+                while held <= 56:
+                    byte = 0
+                    if at < end and load8(at) != 255:
+                        byte = load8(at)
+                        at += 1
+                    elif end - at >= 2 and load8(at + 1) == 0:
+                        byte = 255
+                        at += 2
+                    else:
+                        missing += 1
+                    bits = bits | byte << (56 - held)
+                    held += 8
+        following = bits >> (64 - SHORT)
+        if k > 0:
+            whole = load32(table + WHOLE + 4 * following)
+            if whole:
+                bits = bits << (whole & 255)
+                held -= whole & 255
+                k += (whole >> 8) & 255
+                if k > 63:
+                    return 1
+                value = (whole >> 16) - (whole >> 31 << 16)
+                store32(target + load32(scales + 8 * k + 4), value * load32(scales + 8 * k))
+                k += 1
+                continue
+        entry = load32(table + 4 * following)
+        if entry == 0:
+            entry = long_code(table, bits >> 48)
+            if entry == 0:
+                return 1
+        length = entry & 31
+        symbol = entry >> 8
+        bits = bits << length
+        held -= length
+        size = symbol & 15
+        if k > 0:
+            if size == 0:
+                if symbol != 240:
+                    break
+                k += 16
+                continue
+            k += symbol >> 4
+            if k > 63:
+                return 1
+        value = 0
+        if size:
+            value = bits >> (64 - size)
+            if value < 1 << (size - 1):
+                value += 1 - (1 << size)
+            bits = bits << size
+            held -= size
+        if k == 0:
+            value += load64(component + _LAST)
+            store64(component + _LAST, value)
+            table = load64(component + _AC)
+        store32(target + load32(scales + 8 * k + 4), value * load32(scales + 8 * k))
+        k += 1
+    store64(image + _AT, at)
+    store64(image + _BITS, bits)
+    store64(image + _HELD, held)
+    store64(image + _MISSING, missing)
+    return 0
+
+
+@native
+def restart(image):
+    """Begins anew behind the marker that must come now; 1 if another one does, or none."""
+    at = load64(image + _AT)
+    left = load64(image + _HELD) - 8 * load64(image + _MISSING)  # bits of the data that were not used
+    marker = load64(image + _MARKER)
+    if left < 0 or left > 7 or load64(image + _END) - at < 2 or load8(at) != 255 or load8(at + 1) != _RESTART + marker:
+        return 1
+    store64(image + _AT, at + 2)
+    store64(image + _BITS, 0)
+    store64(image + _HELD, 0)
+    store64(image + _MISSING, 0)
+    store64(image + _MARKER, (marker + 1) & 7)
+    for index in range(load64(image + _COMPONENTS)):
+        store64(image + _FIRST + _NEXT * index + _LAST, 0)
+    return 0
+
+
+@native
+def decode_unit(image, unit):
+    """The blocks of all components for one place in a row of blocks; 1 if the data is not plain."""
+    for index in range(load64(image + _COMPONENTS)):
+        component = image + _FIRST + _NEXT * index
+        horizontal = load64(component + _HORIZONTAL)
+        for line in range(load64(component + _VERTICAL)):
+            for place in range(horizontal):
+                block = unit * horizontal + place
+                group = line * load64(component + _COUNT) + (block >> 4)
+                if decode_block(image, component, load64(component + _GROUPS) + _GROUP * group + 4 * (block & 15)):
+                    return 1
+    return 0
+
+
+@native
+def decode(image):
+    """Decodes, transforms and paints an image. 1 if the data is not plain: then nothing is said about the pixels."""
     interval = load64(image + _INTERVAL)
-    across = load64(image + _ACROSS)
-    bits = 0  # the next ones of the data, the first one highest
-    count = 0  # how many there are
-    missing = 0  # bytes of them that stand for what is not there
     left = interval
-    marker = _RESTART  # the next one
     for down in range(load64(image + _DOWN)):
-        for unit in range(across):
+        for unit in range(load64(image + _ACROSS)):
             if interval:
                 if left == 0:
-                    if 8 * missing > count or count - 8 * missing > 7 or end - at < 2 or load8(at) != 255 or load8(at + 1) != marker:
+                    if restart(image):
                         return 1
-                    at += 2
-                    marker = _RESTART | (marker + 1) & 7
-                    bits = 0
-                    count = 0
-                    missing = 0
                     left = interval
-                    for index in range(components):
-                        store64(image + _FIRST + _NEXT * index + _LAST, 0)
                 left -= 1
-            for index in range(components):
-                component = image + _FIRST + _NEXT * index
-                horizontal = load64(component + _HORIZONTAL)
-                scales = load64(component + _SCALES)
-                for line in range(load64(component + _VERTICAL)):
-                    for place in range(horizontal):
-                        block = unit * horizontal + place
-                        group = line * load64(component + _COUNT) + (block >> 4)
-                        target = load64(component + _GROUPS) + _GROUP * group + 4 * (block & 15)
-                        table = load64(component + _DC)
-                        k = 0
-                        while k < 64:
-                            if count < 32:
-                                word = 0
-                                marked = 1
-                                if end - at >= 4:
-                                    word = load_big32(at)
-                                    inverse = word ^ 0xFFFFFFFF
-                                    marked = (inverse - 0x01010101) & word & 0x80808080  # is one of the bytes 255?
-                                if marked == 0:
-                                    bits = bits | word << (32 - count)
-                                    count += 32
-                                    at += 4
-                                else:
-                                    while count <= 56:
-                                        byte = 0
-                                        if at < end and load8(at) != 255:
-                                            byte = load8(at)
-                                            at += 1
-                                        elif end - at >= 2 and load8(at + 1) == 0:
-                                            byte = 255
-                                            at += 2
-                                        else:
-                                            missing += 1
-                                        bits = bits | byte << (56 - count)
-                                        count += 8
-                            following = bits >> (64 - SHORT)
-                            if k > 0:
-                                whole = load32(table + WHOLE + 4 * following)
-                                if whole:
-                                    bits = bits << (whole & 255)
-                                    count -= whole & 255
-                                    k += (whole >> 8) & 255
-                                    if k > 63:
-                                        return 1
-                                    value = (whole >> 16) - (whole >> 31 << 16)
-                                    store32(target + load32(scales + 8 * k + 4), value * load32(scales + 8 * k))
-                                    k += 1
-                                    continue
-                            entry = load32(table + 4 * following)
-                            if entry == 0:
-                                entry = long_code(table, bits >> 48)
-                                if entry == 0:
-                                    return 1
-                            length = entry & 31
-                            symbol = entry >> 8
-                            bits = bits << length
-                            count -= length
-                            size = symbol & 15
-                            if k > 0:
-                                if size == 0:
-                                    if symbol != 240:
-                                        break
-                                    k += 16
-                                    continue
-                                k += symbol >> 4
-                                if k > 63:
-                                    return 1
-                            value = 0
-                            if size:
-                                value = bits >> (64 - size)
-                                if value < 1 << (size - 1):
-                                    value += 1 - (1 << size)
-                                bits = bits << size
-                                count -= size
-                            if k == 0:
-                                value += load64(component + _LAST)
-                                store64(component + _LAST, value)
-                                table = load64(component + _AC)
-                            store32(target + load32(scales + 8 * k + 4), value * load32(scales + 8 * k))
-                            k += 1
+            if decode_unit(image, unit):
+                return 1
         for index in range(load64(image + _PLANES)):
             transform_line(image + _FIRST + _NEXT * index, down, load64(image + _FAST))
-    if 8 * missing > count or is_end(at, end) == 0:
+    if load64(image + _HELD) < 8 * load64(image + _MISSING) or is_end(load64(image + _AT), load64(image + _END)) == 0:
         return 1
     if load64(image + _PLANES) == 1:
         return paint_gray(image)
@@ -427,7 +456,7 @@ def _layout(header: JpegHeader, channels: int, fancy: bool, fast: bool) -> _Layo
                   piece(8 * down * high * groups[index] * _LINE) if index < channels else 0, groups[index] * _LINE, 0,
                   -(-header.height * high // vertical), -(-header.width * wide // horizontal)]
     line = (-(-header.width // LANES) + 2) * LANES
-    image = [0, 0, count, channels, across, down, header.interval, fast, fancy, header.width, header.height, 0,
+    image = [0, 0, 0, 0, 0, 0, count, channels, across, down, header.interval, fast, fancy, header.width, header.height, 0,
              piece(4 * line), piece(2 * line), piece(2 * line)]
     places = [_SUMS, _BLUE, _RED, *(_FIRST + _NEXT * index + place for index in range(count) for place in (_GROUPS, _PLANE))]
     return _Layout(np.array(image + words, np.int64), np.array(places) // 8, tables, size, zeros)
