@@ -89,7 +89,7 @@ class EagerTensor(Tensor):
         return self
 
     def gpu(self, gpu_index: int = 0) -> NoReturn:
-        """RuntimeError: there is no GPU."""
+        """RuntimeError: values are computed on CPUs."""
         raise RuntimeError(f"GPU:{gpu_index} unknown device.")
 
     def consumers(self) -> NoReturn:

@@ -1,8 +1,9 @@
 """Image files to arrays and back. Usual JPEG files are decoded by native code (``codec/jpeg.py``), to TensorFlow's pixels, bit for bit. Pillow reads
 other ones, GIF, BMP and PNG, and writes JPEG; ``png.py`` writes PNG. Pillow is imported when it is first needed.
 
-Pillow has but one way to decode JPEG: that of ``dct_method="INTEGER_ACCURATE"`` and ``fancy_upscaling``. Of other files (progressive ones, and all
-of them where there is no compiler) its pixels are off by one or two here and there from those of TensorFlow's default, which is less accurate.
+Pillow has one way to decode JPEG: that of ``dct_method="INTEGER_ACCURATE"`` and ``fancy_upscaling``, to the same pixels. TensorFlow's default is less
+accurate: of other files (progressive ones, CMYK, and all of them where there is no compiler) most of its pixels are a little different, by up to 11
+of 255 in a file of high quality, and by 1 or 2 in most.
 
 Data may be hostile: the size that a header claims is checked before any pixel is decoded, and whatever Pillow says against the data becomes
 InvalidArgumentError.
