@@ -5,6 +5,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from penstock.distributed.foreign import _fetched
 from penstock.distributed.foreign_tensors import tensor_pieces
 from penstock.distributed.master_proto import RESPONSES
 from penstock.graph.tensor_proto import proto_to_array
@@ -22,3 +23,9 @@ def test_a_tensor_is_read_as_it_was(array):
     found = proto_to_array(response.tensor[1].tensor)
     assert found.dtype == array.dtype.newbyteorder("=") and found.shape == array.shape
     np.testing.assert_array_equal(found, array)
+
+
+@pytest.mark.parametrize("array", [np.array([b"ab", b"c"], object), np.array([b"ab", b"c"]), np.array(["ab", "c"])], ids=["objects", "bytes", "text"])
+def test_strings_are_read_as_they_were_however_numpy_keeps_them(array):
+    response = RESPONSES["RunStep"].FromString(b"".join(_fetched("words:0", array)))
+    assert proto_to_array(response.tensor[0].tensor).tolist() == [b"ab", b"c"]

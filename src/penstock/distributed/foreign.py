@@ -27,6 +27,7 @@ from penstock.execute.frames import DEAD
 from penstock.graph.tensor_proto import array_to_proto, proto_to_array
 
 _NO_TRACE = 0  # of RunOptions
+_STRINGS = "OSU"  # kinds of arrays: objects, bytes of fixed lengths, text
 
 
 class ForeignMaster:
@@ -147,7 +148,7 @@ def message_for_clients(error: errors.OpError) -> str:
 
 def _fetched(name: str, value: Any) -> Tensors:
     """A fetched tensor as a part of a RunStepResponse."""
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+    if isinstance(value, np.ndarray) and value.dtype.kind not in _STRINGS:
         return tensor_pieces(name, value)
     response = RESPONSES["RunStep"]()
     response.tensor.add(name=name, tensor=_proto(name, value))
