@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -58,3 +58,13 @@ def test_cpus_are_left_out_unless_asked_for(opencl, monkeypatch, capsys):
     drivers.find.cache_clear()
     found = drivers.find()
     assert all("PENSTOCK_OPENCL=all" in reason for reason in found.reasons)
+
+
+@pytest.mark.parametrize("version, wide, taken", [("PoCL HSTR: pthread-x86_64-unknown-linux-gnu-znver3", True, False),
+                                                  ("PoCL HSTR: pthread-x86_64-unknown-linux-gnu-znver3", False, True),
+                                                  ("PoCL HSTR: pthread-x86_64-pc-linux-gnu-skylake-avx512", True, True)])
+def test_a_driver_whose_compiler_fails_on_this_cpu_is_left_out(version, wide, taken, monkeypatch):
+    monkeypatch.setattr(drivers.target, "has", lambda feature: wide)
+    cl = SimpleNamespace(device_type=SimpleNamespace(CPU=2))
+    device = SimpleNamespace(available=True, compiler_available=True, endian_little=True, type=2, version=f"OpenCL 3.0 {version}")
+    assert (drivers._why_not(cl, device, "all") == "") is taken

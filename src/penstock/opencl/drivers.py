@@ -12,6 +12,8 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.native.machine import target
+
 CHOICES = ("gpu", "all", "off")
 
 
@@ -75,4 +77,6 @@ def _why_not(cl: Any, device: Any, chosen: str) -> str:
         return "it is big-endian"
     if device.type & cl.device_type.CPU and chosen != "all":
         return "it is a CPU, for which native code is quicker; PENSTOCK_OPENCL=all uses it nevertheless"
+    if "PoCL" in device.version and "znver3" in device.version and target.has("avx512f"):
+        return "this PoCL takes the CPU for an older one, and its compiler fails (seen with 3.0-rc2 on Zen 4); PoCL 3.1 knows it"
     return ""
