@@ -7,6 +7,7 @@ from typing import Any
 from penstock.graph import dtypes as dt
 from penstock.graph import nest
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, as_shape
@@ -155,8 +156,12 @@ def embedding_function(embedding: Any) -> Callable[[Any], Any]:
 
 
 def categorical(logits: Any, seed: Any) -> Tensor:
-    """One id per row of ``logits``, drawn with their probabilities."""
-    return reshape(multinomial(logits, 1, seed=seed, output_dtype=dt.int32), [-1])
+    """One id per row of ``logits``, drawn with their probabilities. TensorFlow computes shapes before and after, which its seeds count."""
+    graph = default_graph()
+    graph.imply(24)
+    drawn = reshape(multinomial(logits, 1, seed=seed, output_dtype=dt.int32), [-1])
+    graph.imply(11)
+    return drawn
 
 
 def single_tensor(outputs: Any) -> Tensor:

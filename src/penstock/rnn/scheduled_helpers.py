@@ -7,6 +7,7 @@ from typing import Any
 from penstock.graph import dtypes as dt
 from penstock.graph import nest
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.array.cast import cast
@@ -33,8 +34,12 @@ def probability_tensor(sampling_probability: Any) -> Tensor:
 
 
 def bernoulli(probability: Tensor, batch_size: Any, seed: Any) -> Tensor:
-    """True with this probability, once per sequence."""
-    return random_uniform([batch_size], dtype=probability.dtype.base_dtype, seed=seed) < probability
+    """True with this probability, once per sequence. TensorFlow computes shapes before and after, which its seeds count."""
+    graph = default_graph()
+    graph.imply(16)
+    drawn = random_uniform([batch_size], dtype=probability.dtype.base_dtype, seed=seed) < probability
+    graph.imply(8)
+    return drawn
 
 
 def mixed(chosen: Tensor, other: Tensor, fresh: Callable[[Tensor], Any], base: Tensor) -> Tensor:

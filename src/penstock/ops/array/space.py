@@ -332,7 +332,8 @@ def required_space_to_batch_paddings(input_shape: Any, block_shape: Any, base_pa
             extra = (-(extents + pads.sum(1))) % sizes
             paddings, crops = np.stack([pads[:, 0], pads[:, 1] + extra], 1), np.stack([np.zeros_like(extra), extra], 1)
             return constant(paddings.astype(np.int32), name="paddings"), constant(crops.astype(np.int32), name="crops")
-        extra = raw_ops.FloorMod(block_shape - raw_ops.FloorMod(input_shape + base[:, 0] + base[:, 1], block_shape), block_shape)
-        after = base[:, 1] + extra
-        return stack([[base[i, 0], after[i]] for i in range(number)], name="paddings"), \
+        start, end = base[:, 0], base[:, 1]
+        extra = (block_shape - (input_shape + start + end) % block_shape) % block_shape
+        after = end + extra
+        return stack([[start[i], after[i]] for i in range(number)], name="paddings"), \
             stack([[0, extra[i]] for i in range(number)], name="crops")

@@ -7,7 +7,6 @@ from penstock.graph import dtypes as dt
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.static import constant_value, constant_value_as_shape
-from penstock.ops.array.gather import gather
 from penstock.ops.array.pack import concat, stack
 from penstock.ops.array.shape_ops import expand_dims, one_name, shape, squeeze
 from penstock.ops.array.space import batch_to_space_nd, required_space_to_batch_paddings, space_to_batch_nd
@@ -32,7 +31,7 @@ def with_space_to_batch(input, dilation_rate, padding, op, filter_shape=None, sp
     axes = _spatial_axes(spatial_dims, len(rate), data_format)
     if (rate == 1).all():
         return op(input, len(rate), padding)
-    return _with_dilation(input, rate, _base_paddings(padding, rate, filter_shape), axes, op)
+    return _with_dilation(input, dilation_rate, _base_paddings(padding, rate, filter_shape), axes, op)
 
 
 def _spatial_axes(spatial_dims, count, data_format):
@@ -56,30 +55,48 @@ def _base_paddings(padding, rate, filter_shape):
         extra = (filter_shape[:len(rate)] - 1) * rate
         return stack([[extra[i] // 2, extra[i] - extra[i] // 2] for i in range(len(rate))])
     extra = (known[:len(rate)] - 1) * rate
-    return np.stack([extra // 2, extra - extra // 2], axis=1).astype(np.int32)
+    return convert_to_tensor(np.stack([extra // 2, extra - extra // 2], axis=1).astype(np.int32), name="stack")
 
 
-def _with_dilation(input, rate, base_paddings, axes, op):
+def _with_dilation(input, dilation_rate, base_paddings, axes, op):
     extents = input.shape.extents
     if extents is not None and None not in [extents[axis] for axis in axes]:
         sizes = np.array([extents[axis] for axis in axes], np.int32)
     else:
-        sizes = gather(shape(input), axes)
-    paddings, crops = required_space_to_batch_paddings(sizes, rate, base_paddings)
+        known = shape(input)
+        sizes = stack([known[axis] for axis in axes])
+    paddings, crops = required_space_to_batch_paddings(sizes, dilation_rate, base_paddings)
     block = np.ones(axes[-1], np.int32)
-    block[np.array(axes) - 1] = rate
-    spread = space_to_batch_nd(input, block, _for_all_axes(paddings, axes))
-    result = batch_to_space_nd(op(spread, len(rate), "VALID"), block, _for_all_axes(crops, axes))
-    return result
+    block[np.array(axes) - 1] = constant_value(dilation_rate)
+    paddings, crops = _for_all_axes(paddings, axes), _for_all_axes(crops, axes)
+    return batch_to_space_nd(op(space_to_batch_nd(input, block, paddings), len(axes), "VALID"), block, crops)
 
 
 def _for_all_axes(pairs, axes):
     """Pairs for the spatial axes, completed by (0, 0) for the axes between the batch and the last of them."""
-    if axes == list(range(1, len(axes) + 1)):
-        return pairs
-    rows = [pairs[axes.index(axis):axes.index(axis) + 1] if axis in axes else np.zeros((1, 2), np.int32)
-            for axis in range(1, axes[-1] + 1)]
-    return concat(rows, 0)
+    known = constant_value(pairs)
+    if known is not None:
+        all_pairs = np.zeros((axes[-1], 2), np.int32)
+        all_pairs[np.array(axes) - 1] = known
+        return all_pairs
+    parts, after = [], 1
+    for run in _runs(axes):
+        start = axes.index(run[0])
+        parts += [np.zeros((run[0] - after, 2), np.int32)] if run[0] > after else []
+        parts.append(pairs[start:start + len(run)])
+        after = run[-1] + 1
+    return concat(parts, 0)
+
+
+def _runs(axes):
+    """The axes in lists of those that follow each other."""
+    runs = []
+    for axis in axes:
+        if runs and runs[-1][-1] == axis - 1:
+            runs[-1].append(axis)
+        else:
+            runs.append([axis])
+    return runs
 
 
 # --- convolutions ----------------------------------------------------------------------------------------------------
@@ -96,7 +113,8 @@ def convolution(input, filter=None, padding=None, strides=None, dilation_rate=No
         op = _dense_convolution(filter, strides, data_format, scope)
         if all(r == 1 for r in rate):
             return op(input, axes, padding)
-        return with_space_to_batch(input, rate, padding, op, filter_shape=shape(filter), data_format=data_format)
+        filter_shape = filter.shape if filter.shape.is_fully_defined() else shape(filter)
+        return with_space_to_batch(input, rate, padding, op, filter_shape=filter_shape, data_format=data_format)
 
 
 def _conv_axes(input_shape, filter_shape):
