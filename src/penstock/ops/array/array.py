@@ -92,20 +92,29 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
         raise ValueError("indexing parameter must be either 'xy' or 'ij'")
     with name_scope(name, "meshgrid", list(args)):
         count = len(args)
-        vectors = [to_tensor(vector) for vector in args]
+        vectors = [vector if isinstance(vector, Tensor) else to_tensor(vector, None, "stack") for vector in args]
         if not vectors:
             return []
         axes = list(builtins.range(count))
         if indexing == "xy" and count > 1:
             axes[:2] = [1, 0]
-        grids = [reshape(vector, [-1 if axis == own else 1 for axis in builtins.range(count)]) for vector, own in zip(vectors, axes)]
-        sizes: list[Any] = [None] * count
-        for vector, axis in zip(vectors, axes):
-            sizes[axis] = size(vector)
-        extents = [constant_value(length) for length in sizes]
-        whole = ones([int(extent) for extent in extents] if all(extent is not None for extent in extents) else stack(sizes),
-                     vectors[0].dtype.base_dtype)
-        return [grid * whole for grid in grids]
+        listed = sum(not isinstance(vector, Tensor) for vector in args)
+        # TensorFlow makes vectors of lists again for sizes and type, swaps axes by two more reshapes and counts ones in the graph.
+        operations = 5 * count + 4 + listed + (listed > 0) + (4 if count > 1 and indexing == "xy" else 0)
+        with default_graph().counting_as(operations):
+            return _grids(vectors, axes)
+
+
+def _grids(vectors: list[Tensor], axes: list[int]) -> list[Tensor]:
+    """Each vector along its axis of the grid."""
+    count = len(vectors)
+    grids = [reshape(vector, [-1 if axis == own else 1 for axis in builtins.range(count)]) for vector, own in zip(vectors, axes)]
+    sizes: list[Any] = [None] * count
+    for vector, axis in zip(vectors, axes):
+        sizes[axis] = size(vector)
+    extents = [constant_value(length) for length in sizes]
+    whole = ones([int(extent) for extent in extents] if all(extent is not None for extent in extents) else stack(sizes), vectors[0].dtype.base_dtype)
+    return [grid * whole for grid in grids]
 
 
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:

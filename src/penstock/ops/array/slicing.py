@@ -11,6 +11,7 @@ from penstock.errors import invalid_argument
 from penstock.graph import raw_ops
 from penstock.graph.attrs import TYPE
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import Extent, unknown_shape
@@ -263,11 +264,11 @@ class StridedSliceGrad:
 def strided_slice(input_: Any, begin: Any, end: Any, strides: Any = None, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0,
                   new_axis_mask: int = 0, shrink_axis_mask: int = 0, var: Any = None, name: str | None = None) -> Tensor:
     """``tf.strided_slice``: ``input_[begin:end:strides]`` per axis; see ``StridedSlice`` for the masks."""
-    if strides is None:
-        begin = to_tensor(begin)
-        if begin.shape.is_fully_defined():
-            strides = constant(np.ones(begin.shape.as_list(), begin.dtype.np), name="ones_like")
-        else:
-            strides = raw_ops.OnesLike(begin)
+    if strides is None and isinstance(begin, Tensor) and not begin.shape.is_fully_defined():
+        strides = raw_ops.OnesLike(begin)
+    elif strides is None:
+        kind, extents = (begin.dtype.np, begin.shape.as_list()) if isinstance(begin, Tensor) else (np.int32, np.shape(begin))
+        with default_graph().counting_as(3 if isinstance(begin, Tensor) else 4):  # TensorFlow fills the shape of begin with ones
+            strides = constant(np.ones(extents, kind), name="ones_like")
     return StridedSlice(input_, begin, end, strides, begin_mask=begin_mask, end_mask=end_mask, ellipsis_mask=ellipsis_mask,
                         new_axis_mask=new_axis_mask, shrink_axis_mask=shrink_axis_mask, name=name)

@@ -10,6 +10,7 @@ from penstock.graph import dtypes as dt
 from penstock.graph import raw_ops
 from penstock.graph.attrs import TYPE, Attr
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
@@ -176,6 +177,8 @@ def _sort_along(values: Any, axis: Any, direction: str, output: int) -> Tensor:
     ascending = direction == "ASCENDING"
     rows, back = _to_last_axis(_in_opposite_order(values) if ascending else values, int(where))
     result = top_k(rows, shape(rows)[-1])[output]
+    if back is None:
+        default_graph().imply(1)  # TensorFlow asks for the rank of the values
     result = result if back is None else transpose(result, back)
     return _in_opposite_order(result) if ascending and not output else result
 

@@ -6,6 +6,7 @@ import numpy as np
 from penstock.graph import dtypes
 from penstock.graph.attrs import types
 from penstock.graph.convert import convert_to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.ops.array.cast import cast
@@ -347,4 +348,5 @@ def crelu(features, name=None, axis=-1):
 def swish(features):
     """``tf.nn.swish``: features * sigmoid(features)."""
     features = convert_to_tensor(features, name="features")
-    return features * sigmoid(features)
+    with default_graph().counting_as(4):  # in TensorFlow a function with a gradient of its own
+        return features * sigmoid(features)

@@ -5,6 +5,7 @@ import numpy as np
 
 from penstock.errors import InvalidArgumentError
 from penstock.graph.convert import convert_to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.static import constant_value
@@ -114,7 +115,8 @@ def _along(logits, definition, axis, name):
         raise InvalidArgumentError(None, None, message)
     order = list(range(rank))
     order[axis], order[-1] = order[-1], order[axis]
-    result = transpose(definition(transpose(logits, order)), order, name=name)
+    with default_graph().counting_as(31 if axis >= 0 else 35):  # TensorFlow computes the order of the axes in the graph
+        result = transpose(definition(transpose(logits, order)), order, name=name)
     result.set_shape(logits.shape)
     return result
 

@@ -1,0 +1,41 @@
+"""How many operations TensorFlow makes where we make fewer: seeds that are not given follow from the number of operations before."""
+
+
+def _calls(tf, np):
+    for name in ("reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_prod"):
+        reduction = getattr(tf, name)
+        yield name + " of a variable", lambda x, v, r, reduction=reduction: reduction(v)
+        yield name + " of a resource", lambda x, v, r, reduction=reduction: reduction(r)
+        yield name + " of a variable, one axis", lambda x, v, r, reduction=reduction: reduction(v, 1)
+        yield name + " of an array", lambda x, v, r, reduction=reduction: reduction(np.ones((2, 3), np.float32))
+        yield name + " of a tensor", lambda x, v, r, reduction=reduction: reduction(x)
+    yield "summaries of a variable", lambda x, v, r: tf.sqrt(tf.reduce_mean(tf.square(v - tf.reduce_mean(v))))
+    yield "strided slice", lambda x, v, r: tf.strided_slice(x, [0, 1], [1, 2])
+    yield "strided slice by tensors", lambda x, v, r: tf.strided_slice(x, tf.constant([0]), tf.constant([1]))
+    yield "strided slice with strides", lambda x, v, r: tf.strided_slice(x, [0, 1], [1, 2], [1, 1])
+    yield "meshgrid", lambda x, v, r: tf.meshgrid([1.0, 2.0], [3.0, 4.0, 5.0])
+    yield "meshgrid of three", lambda x, v, r: tf.meshgrid([1.0, 2.0], [3.0], [4.0, 5.0])
+    yield "meshgrid of one", lambda x, v, r: tf.meshgrid([1.0, 2.0])
+    yield "meshgrid of tensors", lambda x, v, r: tf.meshgrid(tf.range(3), tf.placeholder(tf.int32, [None]), indexing="ij")
+    yield "softmax of the first axis", lambda x, v, r: tf.nn.softmax(x, 0)
+    yield "softmax of an axis from the end", lambda x, v, r: tf.nn.log_softmax(x, -2)
+    yield "swish", lambda x, v, r: tf.nn.swish(x)
+    yield "sort", lambda x, v, r: tf.sort(x)
+    yield "argsort", lambda x, v, r: tf.argsort(x, direction="DESCENDING")
+    yield "sort of the first axis", lambda x, v, r: tf.sort(x, axis=0)
+    images = np.ones((2, 6, 6, 4), np.float32)
+    yield "unit_norm", lambda x, v, r: tf.contrib.layers.unit_norm(x, 1)
+    yield "spatial_softmax", lambda x, v, r: tf.contrib.layers.spatial_softmax(tf.constant(images))
+
+
+def cases(tf, np):
+    """The seed of a random op that came next."""
+    for name, call in _calls(tf, np):
+        def count(call=call):
+            tf.set_random_seed(1)
+            x, zeros = tf.placeholder(tf.float32, [2, 6]), tf.zeros_initializer()
+            variable, resource = tf.get_variable("v", [2, 6], initializer=zeros), tf.get_variable("r", [2, 6], initializer=zeros, use_resource=True)
+            call(x, variable, resource)
+            seed = tf.compat.v1.random.get_seed(None)[1]
+            return tf.constant(seed, name="seed")
+        yield name, count
