@@ -86,7 +86,7 @@ class Function:
         return self._trace(args, kwargs)[0]
 
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[TracedFunction, list[Tensor]]:
-        if kwargs:
+        if kwargs or len(args) < self._default_count:
             args = self._with_defaults(args, kwargs)
         is_flat = not kwargs and all(type(arg) in _LEAVES for arg in args)
         leaves = list(args) if is_flat else nest.flatten((args, kwargs))
@@ -129,13 +129,26 @@ class Function:
         except (TypeError, ValueError):
             return []
 
+    @functools.cached_property
+    def _default_count(self) -> int:
+        """How many arguments there are at least, with defaults: a call with less of them is one that leaves some to their defaults."""
+        if self._input_signature is not None:
+            return 0
+        named = list(itertools.takewhile(lambda parameter: parameter.kind is parameter.POSITIONAL_OR_KEYWORD, self._parameters))
+        return len(named) if any(parameter.default is not parameter.empty for parameter in named) else 0
+
     def _with_defaults(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """Positional arguments, with what was given by keyword in its place; the rest stays in ``kwargs``."""
+        """Positional arguments, with what was given by keyword, and defaults, in their places; the rest stays in ``kwargs``."""
         complete = list(args)
         for parameter in self._parameters[len(args):]:
-            if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or parameter.name not in kwargs:
+            if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
                 break
-            complete.append(kwargs.pop(parameter.name))
+            if parameter.name in kwargs:
+                complete.append(kwargs.pop(parameter.name))
+            elif parameter.default is not parameter.empty and self._input_signature is None:
+                complete.append(parameter.default)
+            else:
+                break
         return tuple(complete)
 
     def _fit_signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -252,7 +265,10 @@ class TracedFunction:
 
 
 class _Replay:
-    """Records the operations of a graph once more, with other inputs."""
+    """Records the operations of a graph once more, with other inputs.
+
+    As in TensorFlow, each random operation of a trace has a generator of its own, and another one for calls that a tape records.
+    """
 
     def __init__(self, graph: FuncGraph) -> None:
         self._inputs, self._outputs = list(graph.inputs), list(graph.outputs)
@@ -264,16 +280,20 @@ class _Replay:
                 needed.update(tensor.op for tensor in each._inputs)
                 needed.update(each._control_inputs)
         self._operations = [each for each in graph._ops if each in needed and each not in inputs]
+        self._drawing = {each: {is_taped: {**each.attrs, "_generator": f"{graph.name}/{each.name}/{is_taped}"} for is_taped in (False, True)}
+                         for each in self._operations if "seed2" in each.attrs}
         self._constants: dict[Operation, EagerOperation] = {}
         self.has_functions = any(functions_of(each) for each in self._operations)
 
     def run(self, graph: EagerGraph, inputs: Sequence[Tensor]) -> list[Tensor]:
         """The outputs for these inputs."""
         values: dict[Tensor, Tensor] = dict(zip(self._inputs, inputs))
+        is_taped = bool(graph.thread.recording.open_tapes)
         for each in self._operations:
             made = self._constants.get(each)
             if made is None:
-                made = graph.record(each.definition, each.name, tuple([values[tensor] for tensor in each._inputs]), each.attrs, each)
+                attributes = each.attrs if each not in self._drawing else self._drawing[each][is_taped]
+                made = graph.record(each.definition, each.name, tuple([values[tensor] for tensor in each._inputs]), attributes, each)
                 if not each._inputs and not each.definition.stateful:
                     self._constants[each] = made
             for tensor, result in zip(each.outputs, made.outputs):

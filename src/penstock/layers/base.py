@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from penstock.errors import OperatorNotAllowedInGraphError
 from penstock.graph import dtypes, nest
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import DType
+from penstock.graph.function import init_scope, outermost
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
@@ -181,12 +182,19 @@ class Layer(Tracking, Weights, Effects, Connected, Masking, Module):
             if self._dtype is None and flat and hasattr(flat[0], "dtype"):
                 self._dtype = flat[0].dtype.base_dtype
             shapes = nest.map_structure(lambda item: item.shape, inputs) if all(hasattr(item, "shape") for item in flat) else None
-            self.build(shapes)
+            with self._build_scope():
+                self.build(shapes)
             self.built = True
             restoring.retry()
         if self._initial_weights is not None:
             values, self._initial_weights = self._initial_weights, None
             self.set_weights(values)
+
+    @staticmethod
+    def _build_scope() -> AbstractContextManager[Any]:
+        """Where ``build`` runs: outside of the functions of imperative style, all of whose traces use what it makes, constants as well as variables."""
+        graph = default_graph()
+        return init_scope() if not graph.imperative and outermost(graph).imperative else nullcontext()
 
     def _connect(self, inputs: Any, outputs: Any, arguments: dict[str, Any]) -> Any:
         """Records the call; an output that is an input becomes a tensor of its own, since a tensor has one history."""

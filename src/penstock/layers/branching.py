@@ -4,10 +4,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.graph.graph import default_graph
+from penstock.graph.function import FuncGraph
+from penstock.graph.graph import Graph, default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.static import constant_value
+from penstock.imperative.symbolic import SymbolicGraph
 from penstock.ops.constant import placeholder_with_default
 from penstock.ops.flow.control_flow import cond
 
@@ -40,9 +42,9 @@ def smart_cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Ca
 def learning_phase() -> Any:
     """``tf.keras.backend.learning_phase``: what ``set_learning_phase`` said for this graph, or a placeholder that is False unless it is fed.
 
-    In imperative style 0 if nothing was said.
+    In imperative style, and in its functions, 0 if nothing was said.
     """
-    graph, phases = default_graph(), phase_state()
+    graph, phases = _graph_of_phase(), phase_state()
     if graph.imperative:
         return phases[0] if phases else 0
     if not phases:
@@ -53,8 +55,16 @@ def learning_phase() -> Any:
 
 def phase_state() -> list[Any]:
     """The phase of the default graph, in a list that may be changed; empty while nothing has asked for it."""
-    graph = default_graph()
+    graph = _graph_of_phase()
     return graph.get_collection_ref(_OF_VALUES if graph.imperative else _KEY)
+
+
+def _graph_of_phase() -> Graph:
+    """The graph around the functions of loops, branches and traces, which share their phase."""
+    graph = default_graph()
+    while isinstance(graph, FuncGraph) and not isinstance(graph, SymbolicGraph):
+        graph = graph.outer
+    return graph
 
 
 def is_learning_phase(value: Any) -> bool:

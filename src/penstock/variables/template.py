@@ -13,6 +13,7 @@ from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.variables.creators import variable_creator_scope
 from penstock.variables.scope import VariableScope, variable_scope
+from penstock.variables.store import EagerVariableStore, variable_store
 
 
 class _Capture(threading.local):
@@ -142,6 +143,42 @@ class Template:
     weights, trainable_weights, non_trainable_weights = variables, trainable_variables, non_trainable_variables
 
 
+class EagerTemplate(Template):
+    """A template of imperative style. Its variables are kept by itself, or by the template or ``EagerVariableStore`` that it is first called in."""
+
+    _store: EagerVariableStore | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._store is None:
+            around = variable_store()
+            self._store = EagerVariableStore(around if around.keeps_values else None)
+        with self._store.as_default():
+            return super().__call__(*args, **kwargs)
+
+    def _own(self) -> list[Any]:
+        """The variables in its scope, in the order of their names."""
+        if self._store is None:
+            return []
+        return [variable for variable in self._store.variables() if variable.name.startswith(f"{self.variable_scope_name}/")]
+
+    @property
+    def global_variables(self) -> list[Any]:
+        """The variables made in it: imperative style does not tell global from local ones."""
+        return self._own()
+
+    @property
+    def local_variables(self) -> list[Any]:
+        """None: see ``global_variables``."""
+        return []
+
+    @property
+    def trainable_variables(self) -> list[Any]:
+        """The trainable variables made in it."""
+        return [variable for variable in self._own() if variable.trainable]
+
+    trainable_weights = trainable_variables
+
+
 def make_template(name_: str, func_: Callable[..., Any], create_scope_now_: bool = False, unique_name_: str | None = None,
                   custom_getter_: Any = None, **kwargs: Any) -> Template:
     """``tf.make_template``: ``func_``, made to share the variables that it gets with ``tf.get_variable`` between its calls.
@@ -155,4 +192,5 @@ def make_template(name_: str, func_: Callable[..., Any], create_scope_now_: bool
     """
     if unique_name_ is not None and default_graph().imperative:
         raise ValueError("unique_name_ cannot be used when eager exeuction is enabled.")
-    return Template(name_, functools.partial(func_, **kwargs) if kwargs else func_, create_scope_now_, unique_name_, custom_getter_)
+    kind = EagerTemplate if default_graph().imperative else Template
+    return kind(name_, functools.partial(func_, **kwargs) if kwargs else func_, create_scope_now_, unique_name_, custom_getter_)

@@ -10,7 +10,7 @@ from penstock.graph.shape import TensorShape
 from penstock.keras.backend.convolutions import bias_add, conv2d
 from penstock.keras.layers.cell_operations import CellStep
 from penstock.keras.layers.cells import LSTMCell
-from penstock.keras.layers.rnn import RNN
+from penstock.keras.layers.rnn import RNN, state_variable
 from penstock.layers import activations, regularizers
 from penstock.layers.base import Layer
 from penstock.layers.input_spec import InputSpec
@@ -24,11 +24,10 @@ from penstock.layers.options import (
     weight_config,
     windowed_shape,
 )
-from penstock.layers.sessions import assign_values, track_variable
+from penstock.layers.sessions import assign_values
 from penstock.ops.array.fill import zeros, zeros_like
 from penstock.ops.array.pack import split
 from penstock.ops.math.reduce import reduce_sum
-from penstock.variables.variable import Variable
 
 _WINDOW = ("kernel_size", "strides", "padding", "data_format", "dilation_rate")
 
@@ -151,9 +150,7 @@ class ConvLSTM2D(RNN):
             raise ValueError("If a RNN is stateful, it needs to know its batch size. Specify the batch size of your input tensors, and the number of "
                              "rows and columns.")
         if self._states is None:
-            self._states = [Variable(zeros(image), trainable=False, use_resource=True) for _ in range(2)]
-            for variable in self._states:
-                track_variable(variable)
+            self._states = [state_variable(image) for _ in range(2)]
             return
         assign_values(list(zip(self._states, [np.zeros(image)] * 2 if states is None else states)))
 

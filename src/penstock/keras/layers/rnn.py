@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from penstock.graph import nest
+from penstock.graph.function import init_scope
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.shape import TensorShape
@@ -95,8 +96,8 @@ class RNN(Layer):
             raise AttributeError("Layer must be stateful.")
         batch = self._batch_size()
         if nest.flatten(self.states)[0] is None:
-            made = nest.map_structure(lambda size: _state_variable([batch, *_dims(size)]), self.cell.state_size) \
-                if is_multiple(self.cell.state_size) else [_state_variable([batch, *_dims(self.cell.state_size)])]
+            made = nest.map_structure(lambda size: state_variable([batch, *_dims(size)]), self.cell.state_size) \
+                if is_multiple(self.cell.state_size) else [state_variable([batch, *_dims(self.cell.state_size)])]
             self.states = made
             return
         variables = nest.flatten(self.states)
@@ -214,7 +215,7 @@ class RNN(Layer):
 
     def _step(self, training: Any, constants: Any) -> Any:
         takes = call_arguments(self.cell.call)
-        given = {"training": training} if "training" in takes.names or (takes.any_keyword and isinstance(self.cell, StackedRNNCells)) else {}
+        given = {"training": training} if "training" in takes.names else {}  # stacked cells follow the learning phase, as in TensorFlow
         if constants and not takes.expects("constants"):
             raise ValueError("RNN cell does not support constants")
         plain = getattr(self.cell, "_is_tf_rnn_cell", False)  # cells of tf.nn.rnn_cell take a single state as it is
@@ -289,8 +290,10 @@ def _spec_of(tensor: Any) -> InputSpec:
     return InputSpec(shape=tuple(tensor.shape.as_list()))
 
 
-def _state_variable(extents: list[int]) -> Any:
-    variable = Variable(zeros(extents, settings.floatx()), trainable=False, use_resource=True)
+def state_variable(extents: list[int]) -> Any:
+    """A state that stays from batch to batch. Like weights, it belongs to the graph around placeholders and functions."""
+    with init_scope():
+        variable = Variable(zeros(extents, settings.floatx()), trainable=False, use_resource=True)
     track_variable(variable)
     return variable
 
