@@ -87,6 +87,8 @@ class FuncGraph(Graph):
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
         """Ops made inside run where ``op`` runs; variables of graphs around this one have their places there."""
         element = getattr(op, "op", op)
+        if element is not op and element.graph.imperative and self.building_function:
+            self.imply(2)  # TensorFlow reads the variable for that
         with super().colocate_with(element if isinstance(element, Operation) else op, ignore_existing):
             yield
 

@@ -76,7 +76,7 @@ def _parts(params: Any) -> list[Any]:
 
 def _beside(part: Any) -> AbstractContextManager[Any]:
     """Lookups run where the part lives, if it is not a plain array."""
-    return colocate_with(part.op) if hasattr(part, "op") else nullcontext()
+    return colocate_with(part) if hasattr(part, "op") else nullcontext()
 
 
 def _clip_rows(rows: Tensor, ids: Tensor, max_norm: Any) -> Tensor:
