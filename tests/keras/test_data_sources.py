@@ -219,3 +219,57 @@ def test_batches_of_generators_weigh_by_their_sizes_in_training_and_equally_in_e
              for event in tf.train.summary_iterator(str(path)) for value in event.summary.value]
     assert sizes == [8, 4] and history["loss"] == [5.5] and model.evaluate_generator(Rows()) == 6.5
     assert steps == [("batch_loss", 0), ("batch_loss", 1), ("epoch_loss", 12)]
+
+
+# --- arrays and steps ----------------------------------------------------------------------------------------------------
+
+
+def _small_model():
+    tf.keras.backend.clear_session()
+    tf.set_random_seed(3)
+    model = tf.keras.Sequential([tf.keras.layers.Dense(3, input_shape=(4,)), tf.keras.layers.Dense(1, activation="sigmoid")])
+    model.compile("sgd", "binary_crossentropy")
+    return model
+
+
+def _arrays():
+    return np.random.RandomState(0).randn(20, 4).astype("f"), np.random.RandomState(1).randint(0, 2, (20,))
+
+
+def test_each_of_some_steps_takes_all_arrays(capsys):
+    """As in TensorFlow 1.15, which gave these numbers."""
+    model, (x, y) = _small_model(), _arrays()
+    assert model.predict(x, steps=2).shape == (40, 1)
+    np.testing.assert_allclose(model.evaluate(x, y, steps=3, verbose=0), 1.1811856, rtol=1e-5)
+    history = model.fit(x, y, steps_per_epoch=3, verbose=1)
+    np.testing.assert_allclose(history.history["loss"], [1.1744692], rtol=1e-5)
+    shown = capsys.readouterr().out
+    assert shown.startswith("Train on 3 samples\n") and "3/3 [====" in shown and "/step" in shown
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (lambda x, y: {"x": x, "y": [y, y]}, "Error when checking model target: .* Expected to see 1 array"),
+    (lambda x, y: {"x": x, "y": y, "batch_size": 0}, "positive number of samples"),
+    (lambda x, y: {"x": iter([(x, y)]), "validation_split": 0.2}, "Python generator, you cannot use `validation_split`"),
+    (lambda x, y: {"x": iter([(x, y)]), "steps_per_epoch": 1, "sample_weight": y}, "`sample_weight` argument is not supported"),
+    (lambda x, y: {"x": tf.data.Dataset.from_tensors((x, y)), "y": y}, "You passed a dataset or dataset iterator"),
+    (lambda x, y: {"x": tf.data.Dataset.from_tensors((x, y)), "validation_split": 0.2}, r"Received: x=.*validation_split=0\.200000"),
+])
+def test_what_does_not_fit_is_refused(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        _small_model().fit(**arguments(*_arrays()), verbose=0)
+
+
+@pytest.mark.parametrize(("option", "error", "words"), [
+    ({"loss_weights": 3}, TypeError, "Could not interpret loss_weights argument: 3"),
+    ({"loss_weights": [1, 2]}, ValueError, "one entry per model output. The model has 1 outputs"),
+    ({"sample_weight_mode": "bogus"}, ValueError, "sample_weight_mode should be None"),
+])
+def test_settings_that_do_not_fit_are_refused(option, error, words):
+    with pytest.raises(error, match=words):
+        _small_model().compile("sgd", "mse", **option)
+
+
+def test_weights_that_are_not_there():
+    with pytest.raises(tf.errors.NotFoundError, match="Failed to find any matching files for /nonexistent"):
+        _small_model().load_weights("/nonexistent")

@@ -71,8 +71,8 @@ class IndexedSlices:
         return IndexedSlices(-self.values, self.indices, self.dense_shape)
 
     def __str__(self) -> str:
-        dense = f", dense_shape={self.dense_shape}" if self.dense_shape is not None else ""
-        return f"IndexedSlices(indices={self.indices}, values={self.values}{dense})"
+        dense = f", dense_shape={self.dense_shape!s}" if self.dense_shape is not None else ""
+        return f"IndexedSlices(indices={self.indices!s}, values={self.values!s}{dense})"
 
     __repr__ = __str__
 
@@ -143,7 +143,7 @@ class SparseTensor:
         return SparseTensorValue(indices, values, dense_shape)
 
     def __str__(self) -> str:
-        return f"SparseTensor(indices={self._indices}, values={self._values}, dense_shape={self._dense_shape})"
+        return f"SparseTensor(indices={self._indices!s}, values={self._values!s}, dense_shape={self._dense_shape!s})"
 
     __repr__ = __str__
 

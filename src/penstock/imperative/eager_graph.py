@@ -33,6 +33,7 @@ _MOST_NUMBERS, _MOST_SIGNATURES = 1024, 8192  # that are remembered
 _LONGEST = 64  # elements of a list of numbers by which a call is known
 _NOTHING: frozenset[Any] = frozenset()
 _NUMBERS = {int, float, bool}
+_STANDARD_COLLECTIONS = frozenset(value for key, value in vars(GraphKeys).items() if isinstance(value, str) and not key.startswith("__"))
 _INSIDE = source.INSIDE
 
 
@@ -358,8 +359,8 @@ class EagerGraph(Graph):
         return name[:-1] if name and name[-1] == "/" else self.unique_name(name)
 
     def add_to_collection(self, name: Any, value: Any) -> None:
-        """Does nothing but for the global step: collections belong to graphs, and would keep every value."""
-        if not isinstance(name, str) or name == GraphKeys.GLOBAL_STEP:
+        """Keeps the global step and what goes into the program's own collections. Standard ones belong to graphs, and would keep every value."""
+        if not isinstance(name, str) or name == GraphKeys.GLOBAL_STEP or name not in _STANDARD_COLLECTIONS:
             super().add_to_collection(name, value)
 
     def control_dependencies(self, control_inputs: Any) -> AbstractContextManager[None]:  # type: ignore[override]

@@ -161,11 +161,11 @@ class Function:
         if len(args) > len(self._input_signature):
             raise TypeError(f"When input_signature is provided, only pass arguments covered by it. Received {len(args)} argument(s).")
         if len(leaves) != len(specs):
-            raise ValueError(f"Structure of Python function inputs does not match input_signature: {len(leaves)} arguments for {len(specs)} specs.")
-        fitting = [leaf if isinstance(leaf, TensorSpec) else to_tensor(leaf, spec.dtype) for leaf, spec in zip(leaves, specs)]
+            raise ValueError(f"Structure of Python function inputs does not match input_signature:\n{_beside(args, self._input_signature)}")
+        fitting = [leaf if isinstance(leaf, (TensorSpec, Tensor)) else to_tensor(leaf, spec.dtype) for leaf, spec in zip(leaves, specs)]
         for leaf, spec in zip(fitting, specs):
             if not as_shape(spec.shape).is_compatible_with(leaf.shape) or leaf.dtype.base_dtype is not spec.dtype:
-                raise ValueError(f"Python inputs incompatible with input_signature: inputs ({leaf}), input_signature ({spec})")
+                raise ValueError(f"Python inputs incompatible with input_signature:\n{_beside(fitting, self._input_signature)}")
         return fitting
 
 
@@ -340,6 +340,12 @@ class _View(FuncGraph):
 
 def _call_whole(function: _View, arguments: Sequence[Tensor]) -> list[Tensor]:
     return CallFunction.node([list(arguments)], {"f": function, "Tout": [tensor.dtype for tensor in function.outputs]}).outputs
+
+
+def _beside(inputs: Sequence[Any], signature: Sequence[Any]) -> str:
+    """Inputs and a signature, for messages."""
+    return "\n".join(f"  {what}: (\n    " + ",\n    ".join(str(item) for item in items) + ")"
+                     for what, items in (("inputs", inputs), ("input_signature", signature)))
 
 
 def _is_tensor(leaf: Any) -> bool:

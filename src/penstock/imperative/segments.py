@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from tensorboard.compat.proto.config_pb2 import ConfigProto
 
+from penstock.errors import OpError
 from penstock.execute.environment import Environment
 from penstock.execute.failures import describe
 from penstock.execute.kernels import kernel_of
@@ -103,7 +104,7 @@ class Runner:
             with Step().working():
                 result = kernel_of(node, self.environment)(*values)
         except Exception as error:
-            op.error = describe(error, node, values)
+            op.error = _with_operation(describe(error, node, values))
             raise op.error from error.__cause__
         if not op.expected:
             results = []
@@ -123,6 +124,8 @@ class Runner:
         try:
             self._run(operations, state, feeds)
         except Exception as error:
+            if isinstance(error, OpError):
+                _with_operation(error)
             for op in operations:
                 if op.results is None:
                     op.error = error
@@ -234,6 +237,15 @@ def _is_small(op: EagerOperation) -> bool:
 
 def _size(shape: TensorShape) -> int:
     return shape.num_elements() or 0
+
+
+def _with_operation(error: OpError) -> OpError:
+    """The error, which says at the end of its first line which operation it was, as TensorFlow's do in imperative style."""
+    first, *rest = error.message.split("\n")
+    if error.op is not None and "[Op:" not in first:
+        error._message = "\n".join([f"{first} [Op:{error.op.type}]", *rest])
+        error.args = (error._message,)
+    return error
 
 
 def _node(op: EagerOperation) -> Node:

@@ -246,6 +246,8 @@ class Variable(metaclass=_VariableType):
 
     def eval(self, session: Any = None) -> Any:
         """Its value in ``session`` or the default session."""
+        if default_graph().imperative:
+            raise RuntimeError("Trying to eval in EAGER mode")
         return self._as_graph_element().eval(session=session)
 
     def load(self, value: Any, session: Any = None) -> None:

@@ -35,6 +35,7 @@ class Source:
     steps: int | None = None
     samples: int | None = None
     announced = True  # is it told how many there are, before the first epoch?
+    counts_samples = False  # is what is told called samples, though it is a number of steps?
 
     def epoch(self) -> Iterator[Batch]:
         """The batches of one epoch."""
@@ -103,6 +104,21 @@ def _rows(array: Any) -> Any:
 
 def _dense(array: Any) -> Any:
     return array.toarray() if hasattr(array, "toarray") else array
+
+
+class WholeArraySource(Source):
+    """All rows of arrays in each of ``steps`` batches: what Keras makes of arrays and a number of steps."""
+
+    counts_samples = True  # as Keras calls these steps
+
+    def __init__(self, arrays: Sequence[Any], steps: int) -> None:
+        self._arrays, self.steps = [_dense(array) for array in arrays], steps
+
+    def epoch(self) -> Iterator[Batch]:
+        """The same batch each time."""
+        size = len(self._arrays[0])
+        for _ in range(self.steps or 0):
+            yield Batch(self._arrays, size, 1)
 
 
 class CallSource(Source):

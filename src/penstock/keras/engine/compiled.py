@@ -5,7 +5,7 @@ weights is first asked for.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.graph.graph import default_graph
@@ -36,9 +36,13 @@ class Compiled:
         functions, targets = loss_functions(loss, names), _targets(target_tensors, names)
         self.endpoints = [Endpoint(output, name, function, target) for output, name, function, target in
                           zip(self._ends.outputs, names, functions, targets)]
+        if loss_weights is not None and not isinstance(loss_weights, (Mapping, list, tuple)):
+            raise TypeError(f"Could not interpret loss_weights argument: {loss_weights} - expected a list of dicts.")
         for endpoint, weight in zip(self.endpoints, per_output(loss_weights, names, "loss_weights")):
             endpoint.loss_weight = 1.0 if weight is None else float(weight)
         for endpoint, mode in zip(self.endpoints, per_output(sample_weight_mode, names, "sample_weight_mode")):
+            if mode not in (None, "samplewise", "temporal"):
+                raise ValueError(f'sample_weight_mode should be None or "temporal". Found: {mode}')
             endpoint.sample_weight_mode = mode
         self.metrics: list[Metric] = []
         self._plain = self._make_metrics(metrics, weighted=False)

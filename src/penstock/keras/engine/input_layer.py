@@ -75,7 +75,7 @@ def Input(shape: Any = None, batch_size: int | None = None, name: str | None = N
     """``tf.keras.Input``: a tensor that a model can begin with. ``shape`` leaves out the batch; ``batch_shape`` has it."""
     batch_shape = kwargs.pop("batch_shape", None)
     if batch_shape is not None and shape is not None:
-        raise ValueError("Only provide the `shape` OR `batch_shape` argument to Input, not both at the same time.")
+        raise ValueError("Only provide the `shape` OR `batch_input_shape` argument to Input, not both at the same time.")
     if kwargs:
         raise ValueError("Unrecognized keyword arguments:", kwargs.keys())
     if shape is None and tensor is None and batch_shape is None:

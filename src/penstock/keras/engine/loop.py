@@ -198,7 +198,7 @@ def train(run: Run, epochs: int, callbacks: Any = None, validation: Validation |
 
 
 def _say(source: Source, validation: Validation | None) -> None:
-    unit = "steps" if source.samples is None else "samples"
+    unit = "steps" if source.samples is None and not source.counts_samples else "samples"
     if source.steps is None:
         return
     text = f"Train on {source.samples or source.steps} {unit}"

@@ -18,7 +18,7 @@ from penstock.imperative.eager_graph import EagerGraph
 from penstock.imperative.symbolic import graph_for_symbols, in_symbolic_graph
 from penstock.keras.backend.steps import ArrayStep
 from penstock.keras.engine import multi_worker, standardize
-from penstock.keras.engine.batches import ArraySource, CallSource, GeneratorSource, Source, dataset_source, tensor_source
+from penstock.keras.engine.batches import ArraySource, CallSource, GeneratorSource, Source, WholeArraySource, dataset_source, tensor_source
 from penstock.keras.engine.compiled import Compiled, fixed_phase
 from penstock.keras.engine.eager_steps import EagerCompiled, predict_step
 from penstock.keras.engine.loop import Run, Validation, iterate, train
@@ -276,9 +276,15 @@ class Model(Network):
                 raise ValueError("The `batch_size` argument must not be specified for the given input type. "
                                  f"Received input: {x}, batch_size: {batch_size}")
             if y is not None and not symbolic:
-                given = "dataset" if hasattr(x, "make_initializable_iterator") else "generator or Sequence instance"
-                raise ValueError(f"`y` argument is not supported when data is a {given}. Instead pass targets as the second element of the "
-                                 f"{given.split()[0]}.")
+                if hasattr(x, "make_initializable_iterator"):
+                    raise ValueError(f"You passed a dataset or dataset iterator ({x}) as input `x` to your model. In that case, you should not specify "
+                                     "a target (`y`) argument, since the dataset or dataset iterator generates both input data and target data. "
+                                     f"Received: {y}")
+                raise ValueError("`y` argument is not supported when data is a generator or Sequence instance. Instead pass targets as the second "
+                                 "element of the generator.")
+            if sample_weight is not None and not symbolic:
+                raise ValueError("`sample_weight` argument is not supported when data is a dataset, a generator or Sequence instance. Instead pass "
+                                 "sample weights as the third element of what it gives.")
         source = self._source(whole if symbolic else x, steps, steps_name, workers, use_multiprocessing, max_queue_size, shuffle)
         if source is not None:
             if not self.inputs and mode != "predict":  # names of metrics are asked for before the first batch
@@ -293,7 +299,9 @@ class Model(Network):
                 raise ValueError("If your model has no inputs that are fed, you should specify the number of steps.")
             return Run(self, mode, CallSource(list, list, steps, None), step, batch_size, verbose)
         batch_size = self._checked_batch_size(batch_size)
-        size = batch_size or (-(-len(arrays[0]) // steps) if steps else 32)
+        if steps is not None and not shared:
+            return Run(self, mode, WholeArraySource(arrays, steps), step, batch_size, verbose)
+        size = batch_size or 32
         if self.stateful and len(arrays[0]) % size:
             raise ValueError("In a stateful network, you should only pass inputs with a number of samples that can be divided by the batch size. "
                              f"Found: {len(arrays[0])} samples")
@@ -308,6 +316,8 @@ class Model(Network):
 
     def _checked_batch_size(self, given: int | None) -> int | None:
         """The size of batches: what was asked for, which must be that of the inputs if they have one."""
+        if given is not None and given < 1:
+            raise ValueError(f"`batch_size` should be a positive number of samples. Found: {given}")
         shapes = [tensor.shape.as_list() for tensor in self._feed_inputs if tensor.shape.ndims and self._is_graph_network]
         fixed = shapes[0][0] if shapes else None
         if given and fixed and given != fixed:
@@ -360,7 +370,10 @@ class Model(Network):
     def _split(self, x: Any, y: Any, sample_weight: Any, class_weight: Any, share: float) -> tuple[Any, Any]:
         """(x, y, weights) for training and for validation: the last samples are held out."""
         if _has_batches(x):
-            raise ValueError("`validation_split` argument is not supported when input `x` is a dataset or a dataset iterator.")
+            if not hasattr(x, "make_initializable_iterator"):
+                raise ValueError("If your data is in the form of a Python generator, you cannot use `validation_split`.")
+            raise ValueError("`validation_split` argument is not supported when input `x` is a dataset or a dataset iterator. "
+                             f"Received: x={x}, validation_split={share:f}")
         xs, ys, weights = self._standardize(x, y, sample_weight, class_weight)
         first = int(len(xs[0]) * (1.0 - share))
 
@@ -417,8 +430,12 @@ class Model(Network):
 
     @in_symbolic_graph
     def predict_on_batch(self, x: Any) -> Any:
-        """The outputs for one batch."""
-        return _one_or_all(self._predict_function_for(x))
+        """The outputs for one batch: arrays in a graph, tensors in imperative style."""
+        outputs = self._predict_function_for(x)
+        if isinstance(outermost(default_graph()), EagerGraph):
+            with init_scope():
+                outputs = [to_tensor(output) for output in outputs]
+        return _one_or_all(outputs)
 
     def _predict_function_for(self, x: Any) -> list[Any]:
         xs, _, _ = self._standardize(x, training=False)
@@ -508,7 +525,7 @@ def _unpack(element: Any, mode: str) -> tuple[Any, Any, Any]:
         raise ValueError(f"Output of generator should be a tuple `(x, y, sample_weight)` or `(x, y)`. Found: {element}")
     if len(element) not in (1, 2, 3):
         raise ValueError(f"Output of generator should be a tuple of 1 or 2 or 3 elements: (input,) or (input, target) or (input, target, "
-                         f"sample_weights). Found: {len(element)} elements.")
+                         f"sample_weights). Received {element}")
     return (*element, *[None] * (3 - len(element)))
 
 

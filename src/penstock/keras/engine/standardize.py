@@ -32,7 +32,8 @@ def arrays(data: Any, names: Sequence[str], shapes: Sequence[Any], what: str, ch
         return []
     if data is None:
         return [None] * len(names)
-    arrays = [_array(each, shape) for each, shape in zip(_arrays_in_order(data, names, what), [*shapes, *[None] * len(names)])]
+    given = _arrays_in_order(data, names, what)
+    arrays = [_array(each, shape) for each, shape in zip(given, [*shapes, *[None] * len(given)])]
     if len(arrays) != len(names):
         raise ValueError(f"Error when checking model {what}: the list of Numpy arrays that you are passing to your model is not the size the model "
                          f"expected. Expected to see {len(names)} array(s), but instead got the following list of {len(arrays)} arrays: "

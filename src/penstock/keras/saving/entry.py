@@ -5,6 +5,7 @@ import os
 from typing import Any
 
 from penstock.checkpoint.checkpoint_state import is_there
+from penstock.errors import NotFoundError
 from penstock.keras.optimizers.optimizer import OptimizerV2
 from penstock.keras.saving import hdf5, object_graph, saved_model
 from penstock.keras.saving.checkpoint import RestoreStatus
@@ -94,6 +95,8 @@ def load_weights(model: Any, filepath: Any, by_name: bool = False) -> Any:
     if not model.built:
         raise ValueError("Unable to load weights saved in HDF5 format into a subclassed Model which has not created its variables yet. Call the "
                          "Model first, then load the weights.")
+    if isinstance(filepath, (str, os.PathLike)) and not hdf5.is_hdf5(filepath) and not os.path.exists(filepath):
+        raise NotFoundError(None, None, f"Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {os.fspath(filepath)}")
     with hdf5.opened(filepath, "r") as file:
         group = file["model_weights"] if "layer_names" not in file.attrs and "model_weights" in file else file
         (hdf5.load_weights_by_name if by_name else hdf5.load_weights)(group, model.layers)

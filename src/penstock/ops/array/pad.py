@@ -46,7 +46,7 @@ def _padded_shape(input: Tensor, paddings: Tensor, sign: int = 1) -> Any:
 def _check_paddings(input: np.ndarray, paddings: np.ndarray) -> list[list[int]]:
     """The paddings as lists; raises if they do not fit."""
     if paddings.shape != (input.ndim, 2):
-        raise invalid_argument(f"The first dimension of paddings must be the rank of inputs: {shape_text(paddings)} {shape_text(input)}")
+        raise invalid_argument(f"The first dimension of paddings must be the rank of inputs{shape_text(paddings)} {shape_text(input)}")
     if (paddings < 0).any():
         before, after = paddings[(paddings < 0).any(1)][0]
         raise invalid_argument(f"Paddings must be non-negative: {before} {after}")

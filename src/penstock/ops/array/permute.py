@@ -45,7 +45,8 @@ def _transpose(x: Any, perm: np.ndarray) -> np.ndarray:
         raise invalid_argument(f"transpose expects a vector of size {x.ndim}. But input(1) is a vector of size {len(perm)}")
     axes = [int(axis) + x.ndim if axis < 0 else int(axis) for axis in perm]
     if sorted(axes) != list(range(x.ndim)):
-        raise invalid_argument(f"{perm.tolist()} is not a permutation of the axes of a tensor of rank {x.ndim}")
+        missing = next(axis for axis in range(x.ndim) if axis not in axes)
+        raise invalid_argument(f"{missing} is missing from {{{','.join(str(axis) for axis in perm)}}}.")
     return x.transpose(axes)
 
 

@@ -21,7 +21,8 @@ from penstock.ops.flow.misc import Assert, no_op
 from penstock.ops.math import compare
 from penstock.ops.math.reduce import reduce_all
 
-Check = Callable[..., Operation]
+Check = Callable[..., Any]
+_SHOWN = 3  # elements of a tensor in messages of imperative style
 
 
 def _fail_if_known_false(condition: bool, data: list[Any]) -> None:
@@ -33,23 +34,49 @@ def _text(item: Any) -> str:
     if not isinstance(item, Tensor):
         return str(item)
     value = constant_value(item)
+    if item.imperative and value is not None:
+        return str([*[str(each) for each in np.ravel(value)[:_SHOWN]], *["..."] * (np.size(value) > _SHOWN)])
     return str(item if value is None else value)
+
+
+def _what(tensor: Tensor) -> str:
+    """What messages call a tensor: its name in a graph; values have none."""
+    return f"shape={tensor.shape} dtype={tensor.dtype.name}" if tensor.imperative else str(tensor.name)
+
+
+def _values_that_differ(symbol: str, x: np.ndarray, y: np.ndarray, holds: np.ndarray, count: int) -> str:
+    """Imperative style: the first elements for which a comparison does not hold."""
+    lines = [f"Condition x {symbol} y did not hold."]
+    if x.shape == y.shape and x.ndim:
+        places = np.argwhere(~holds)[:count]
+        chosen = tuple(places.T)
+        lines += [f"Indices of first {len(places)} different values:", str(places), "Corresponding x values:", str(x[chosen]),
+                  "Corresponding y values:", str(y[chosen])]
+    for name, values in (("x", x), ("y", y)):
+        first = np.ravel(values)[:count]
+        lines += [f"First {len(first)} elements of {name}:", str(first)]
+    return "\n".join(lines)
 
 
 def _comparison_check(symbol: str, default_name: str, node: Callable[..., Tensor], static: Callable[..., Any]) -> Check:
     """A check of two tensors, element by element."""
 
-    def check(x: Any, y: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
+    def check(x: Any, y: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Any:
         with name_scope(name, default_name, [x, y, data]):
             x, y = to_tensor(x, None, "x"), to_tensor(y, None, "y")
-            if data is None:
+            known = constant_value(x), constant_value(y)
+            if data is None and x.imperative and known[0] is not None and known[1] is not None:
+                holds = np.asarray(static(*known), bool)
+                data = [] if holds.all() else [_values_that_differ(symbol, np.asarray(known[0]), np.asarray(known[1]), holds, summarize or _SHOWN)]
+            elif data is None:
                 data = [f"Condition x {symbol} y did not hold element-wise:", f"x ({x.name}) = ", x, f"y ({y.name}) = ", y]
             if message is not None:
                 data = [message, *data]
             condition = reduce_all(node(x, y))
-            known = constant_value(x), constant_value(y)
             if known[0] is not None and known[1] is not None:
                 _fail_if_known_false(bool(np.all(static(*known))), data)
+                if x.imperative:
+                    return None
             return Assert(condition, data, summarize=summarize)
 
     return _with_name(check, default_name, f"an operation that fails unless ``x {symbol} y`` holds for all elements.")
@@ -84,7 +111,7 @@ def _sign_check(default_name: str, symbol: str, check: Callable[[Any, Any], Any]
         with name_scope(name, default_name, [x, data]):
             x = to_tensor(x, None, "x")
             if data is None:
-                data = [message or "", f"Condition x {symbol} 0 did not hold element-wise:", f"x ({x.name}) = ", x]
+                data = [message or "", f"Condition x {symbol} 0 did not hold element-wise:", f"x ({_what(x)}) = ", x]
             compared, left, right = check(x, to_tensor(np.zeros((), x.dtype.base_dtype.np)))
             return compared(left, right, data=data, summarize=summarize)
 
@@ -107,7 +134,7 @@ def assert_near(x: Any, y: Any, rtol: Any = None, atol: Any = None, data: Any = 
         rtol = to_tensor(eps if rtol is None else rtol, x.dtype.base_dtype, "rtol")
         atol = to_tensor(eps if atol is None else atol, x.dtype.base_dtype, "atol")
         if data is None:
-            data = [message or "", f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}", f"x ({x.name}) = ", x, f"y ({y.name}) = ", y]
+            data = [message or "", f"x and y not equal to tolerance rtol = {rtol!s}, atol = {atol!s}", f"x ({_what(x)}) = ", x, f"y ({_what(y)}) = ", y]
         tolerance = atol + rtol * abs(y)
         return Assert(reduce_all(compare.less(abs(x - y), tolerance)), data, summarize=summarize)
 
@@ -136,7 +163,8 @@ def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str
     with name_scope(name, "assert_type", [tensor]):
         tensor = tensor if isinstance(tensor, SparseTensor) else to_tensor(tensor, None, "tensor")
         if tensor.dtype.base_dtype is not dt.as_dtype(tf_type).base_dtype:
-            raise TypeError(f"{message or ''}  {getattr(tensor, 'name', tensor)} must be of type {dt.as_dtype(tf_type)}")
+            what = " tensor" if getattr(tensor, "imperative", False) else f"  {getattr(tensor, 'name', tensor)}"
+            raise TypeError(f"{message or ''}{what} must be of type {dt.as_dtype(tf_type)}")
         return no_op("statically_determined_correct_type")
 
 
@@ -145,7 +173,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
     with name_scope(name, "assert_integer", [x]):
         x = to_tensor(x, None, "x")
         if not x.dtype.is_integer:
-            raise TypeError(f"{message or ''}  Expected \"x\" to be integer type.  Found: {x.name} of dtype {x.dtype}")
+            raise TypeError(f"{message or ''}  Expected \"x\" to be integer type.  Found: {'tensor' if x.imperative else x.name} of dtype {x.dtype}")
         return no_op("statically_determined_was_integer")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.errors import invalid_argument
+from penstock.errors import InvalidArgumentError, invalid_argument
 from penstock.graph import dtypes
 from penstock.graph.attrs import type_list
 from penstock.graph.composite import IndexedSlices
@@ -114,9 +114,21 @@ class AssertOp:
         return ()
 
 
-def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | None = None) -> Operation:
+def _first_elements(value: Any, count: int | None) -> str:
+    """The first elements of a value, as assertions of imperative style show them."""
+    elements, count = np.ravel(to_tensor(value).numpy()), 3 if count is None else count
+    shown = elements if count < 0 else elements[:count]
+    return ", ".join([*[str(each) for each in shown], *["..."] * (len(shown) < len(elements))])
+
+
+def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | None = None) -> Any:
     """``tf.Assert``: an operation that fails with InvalidArgumentError, showing ``data``, if ``condition`` is false."""
     data = list(data)
+    if default_graph().imperative:
+        if not condition:
+            raise InvalidArgumentError(None, None, f"Expected '{condition!s}' to be true. Summarized data: "
+                                       + "\n".join(_first_elements(value, summarize) for value in data))
+        return None
     with name_scope(name, "Assert", [condition, *data]):
         # Reports what cannot be shown before a node is made; the constants count, as in TensorFlow, for op seeds.
         shown = [to_tensor(value) for value in data]
