@@ -192,7 +192,7 @@ class Layer(Tracking, Weights, Effects, Connected, Masking, Module):
 
     @staticmethod
     def _build_scope() -> AbstractContextManager[Any]:
-        """Where ``build`` runs: outside of the functions of imperative style, all of whose traces use what it makes, constants as well as variables."""
+        """Where ``build`` runs: outside of the functions of imperative style, since all their traces use what it makes, constants among it."""
         graph = default_graph()
         return init_scope() if not graph.imperative and outermost(graph).imperative else nullcontext()
 

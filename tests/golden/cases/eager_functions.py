@@ -128,8 +128,9 @@ def cases(tf, np):
 
         class Discriminator(tf.keras.Model):
             def __init__(self):
-                super(Discriminator, self).__init__()
-                self.conv, self.drop, self.flat, self.out = layers.Conv2D(4, 3, padding="same"), layers.Dropout(0.3), layers.Flatten(), layers.Dense(1)
+                super().__init__()
+                self.conv, self.drop = layers.Conv2D(4, 3, padding="same"), layers.Dropout(0.3)
+                self.flat, self.out = layers.Flatten(), layers.Dense(1)
 
             def call(self, x, training=True):
                 return self.out(self.flat(self.drop(tf.nn.leaky_relu(self.conv(x)), training=training)))
@@ -154,7 +155,7 @@ def cases(tf, np):
         """A language model that keeps its state from batch to batch, and is built before it is called."""
         class Model(tf.keras.Model):
             def __init__(self):
-                super(Model, self).__init__()
+                super().__init__()
                 self.embedding = layers.Embedding(5, 3)
                 self.gru = layers.GRU(4, return_sequences=True, stateful=True, recurrent_activation="sigmoid")
                 self.out = layers.Dense(5)

@@ -93,7 +93,8 @@ def per_output(given: Any, names: Sequence[str], what: str, single: bool = False
         return [given.get(name) for name in names]
     if isinstance(given, (list, tuple)):
         if len(given) != len(names):
-            raise ValueError(f"When passing a list as {what}, it should have one entry per model output{'' if what == 'loss_weights' else 's'}. The model has {len(names)} outputs, but "
+            each = "output" if what == "loss_weights" else "outputs"
+            raise ValueError(f"When passing a list as {what}, it should have one entry per model {each}. The model has {len(names)} outputs, but "
                              f"you passed {what}={given}")
         return list(given)
     if single and len(names) > 1:

@@ -277,9 +277,9 @@ class Model(Network):
                                  f"Received input: {x}, batch_size: {batch_size}")
             if y is not None and not symbolic:
                 if hasattr(x, "make_initializable_iterator"):
-                    raise ValueError(f"You passed a dataset or dataset iterator ({x}) as input `x` to your model. In that case, you should not specify "
-                                     "a target (`y`) argument, since the dataset or dataset iterator generates both input data and target data. "
-                                     f"Received: {y}")
+                    raise ValueError(f"You passed a dataset or dataset iterator ({x}) as input `x` to your model. In that case, you should not "
+                                     "specify a target (`y`) argument, since the dataset or dataset iterator generates both input data and "
+                                     f"target data. Received: {y}")
                 raise ValueError("`y` argument is not supported when data is a generator or Sequence instance. Instead pass targets as the second "
                                  "element of the generator.")
             if sample_weight is not None and not symbolic:

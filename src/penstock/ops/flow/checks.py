@@ -134,7 +134,8 @@ def assert_near(x: Any, y: Any, rtol: Any = None, atol: Any = None, data: Any = 
         rtol = to_tensor(eps if rtol is None else rtol, x.dtype.base_dtype, "rtol")
         atol = to_tensor(eps if atol is None else atol, x.dtype.base_dtype, "atol")
         if data is None:
-            data = [message or "", f"x and y not equal to tolerance rtol = {rtol!s}, atol = {atol!s}", f"x ({_what(x)}) = ", x, f"y ({_what(y)}) = ", y]
+            data = [message or "", f"x and y not equal to tolerance rtol = {rtol!s}, atol = {atol!s}", f"x ({_what(x)}) = ", x,
+                    f"y ({_what(y)}) = ", y]
         tolerance = atol + rtol * abs(y)
         return Assert(reduce_all(compare.less(abs(x - y), tolerance)), data, summarize=summarize)
 
