@@ -211,6 +211,10 @@ def cases(tf, np):
         lambda: tf.Assert(False, [tf.ones([2, 2])]), lambda: tf.Assert(True, ["x"]), lambda: tf.assert_near([1.0], [2.0]),
         lambda: tf.assert_integer(1.0), lambda: tf.assert_type(tf.constant(1), tf.float32), lambda: tf.Variable([1]).eval()))
 
+    yield "words_of_ranks", told(lambda: words_of(
+        lambda: tf.assert_rank(tf.ones([2]), 3), lambda: tf.debugging.assert_rank_at_least([1], 2, message="m"),
+        lambda: tf.assert_rank_in([1], [0, 2]), lambda: tf.debugging.assert_scalar([1])))
+
     yield "words_of_signatures", told(lambda: words_of(*[
         functionally for f in [defun(lambda x: x, input_signature=[tf.TensorSpec([None, 2], tf.float32)])]
         for functionally in (lambda: f(tf.ones([1, 3])), lambda: f(tf.ones([1, 2], tf.int32)), lambda: f())]))

@@ -59,7 +59,7 @@ def _known_rank(rank: Tensor) -> int | None:
 
 
 def _wrong_rank(x: Tensor, rule: str, wanted: Any, message: str | None) -> ValueError:
-    return ValueError(f"{message or ''}.  Tensor {x.name} {rule} {wanted}.  Received rank {x.shape.ndims}, shape {x.shape}")
+    return ValueError(f"{message or ''}.  Tensor {'' if x.imperative else x.name} {rule} {wanted}.  Received rank {x.shape.ndims}, shape {x.shape}")
 
 
 def assert_rank_in(x: Any, ranks: Any, data: Any = None, summarize: int | None = None, message: str | None = None,
@@ -90,7 +90,8 @@ def assert_scalar(tensor: Any, name: str | None = None, message: str | None = No
         tensor = to_tensor(tensor, None, scope)
         if tensor.shape.ndims != 0:
             prefix = f"{message} " if message else ""
-            raise ValueError(f"{prefix}Expected scalar shape for {tensor.name}, saw shape: {tensor.shape}.")
+            which = "" if tensor.imperative else f" for {tensor.name}"
+            raise ValueError(f"{prefix}Expected scalar shape{which}, saw shape: {tensor.shape}.")
         return tensor
 
 
