@@ -40,3 +40,16 @@ def test_errors_of_summaries():
         one = tf.summary.scalar("a", 1.0)
         with pytest.raises(tf.errors.InvalidArgumentError, match="Duplicate tag"):
             session.run(tf.summary.merge([one, one]))
+
+
+def test_a_writer_with_a_graph_writes_it_twice(tmp_path):
+    """As TensorFlow: as a graph for TensorBoard, and as a MetaGraphDef without collections."""
+    with tf.Graph().as_default() as graph:
+        tf.Variable(1.0, name="v")
+    for number, options in enumerate(({"graph": graph}, {"graph_def": graph.as_graph_def()})):
+        tf.summary.FileWriter(str(tmp_path / str(number)), **options).close()
+        (path,) = (tmp_path / str(number)).iterdir()
+        events = list(tf.train.summary_iterator(str(path)))
+        assert [event.WhichOneof("what") for event in events] == ["file_version", "graph_def", "meta_graph_def"]
+        meta = tf.MetaGraphDef.FromString(events[2].meta_graph_def)
+        assert meta.graph_def.SerializeToString() == events[1].graph_def and not meta.collection_def

@@ -95,3 +95,13 @@ def test_computed_summaries(tmp_path):
         supervisor.summary_computed(session, session.run(summary))
         supervisor.stop()  # a second time at the end of the block: nothing is left to stop
     assert [value.tag for event in events(tmp_path) for value in event.summary.value if value.tag == "late"] == ["late"]
+
+
+def test_the_graph_goes_to_a_writer_of_ones_own(tmp_path):
+    tf.summary.scalar("c", tf.constant(1.0))
+    writer = tf.summary.FileWriter(str(tmp_path))
+    supervisor = tf.train.Supervisor(logdir="", summary_op=None, summary_writer=writer)
+    with supervisor.managed_session():
+        pass
+    (path,) = tmp_path.iterdir()
+    assert [event.WhichOneof("what") for event in tf.train.summary_iterator(str(path))][1:3] == ["graph_def", "meta_graph_def"]

@@ -15,6 +15,7 @@ from penstock.graph.graph import Graph
 from penstock.platform import logging
 from penstock.platform.event_file import EventFile
 from penstock.platform.event_names import new_event_path
+from penstock.train.meta_graph import export_scoped_meta_graph
 
 
 class FileWriter:
@@ -37,6 +38,8 @@ class FileWriter:
         self._open()
         if graph is not None or graph_def is not None:
             self.add_graph(graph, graph_def=graph_def)
+            definition = graph.as_graph_def(add_shapes=True) if isinstance(graph, Graph) else graph or graph_def
+            self.add_meta_graph(export_scoped_meta_graph(graph_def=definition, collection_list=())[0])
 
     def _open(self) -> None:
         self._file = EventFile(new_event_path(self._logdir, self._suffix))

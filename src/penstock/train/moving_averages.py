@@ -1,6 +1,7 @@
 """Moving averages: of single variables, and of all of a model's for evaluation (ExponentialMovingAverage)."""
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from penstock.graph.convert import to_tensor
@@ -18,7 +19,7 @@ from penstock.variables.assign import assign, assign_add, assign_sub
 from penstock.variables.initialization import moving_average_variables, trainable_variables
 from penstock.variables.initializers import Zeros
 from penstock.variables.replicas import update_with_mean
-from penstock.variables.scope import get_variable, variable_scope
+from penstock.variables.scope import get_variable, get_variable_scope, variable_scope
 from penstock.variables.variable import Variable
 
 
@@ -36,11 +37,18 @@ def assign_moving_average(variable: Any, value: Any, decay: Any, zero_debias: bo
 def _debias(variable: Any, value: Any, weight: Tensor) -> Tensor:
     """The average of the values so far, as if it had not started at zero."""
     with variable_scope(variable.op.name, values=[variable, value, weight]):
-        biased = get_variable("biased", initializer=Zeros(), shape=variable.shape, dtype=variable.dtype.base_dtype, trainable=False)
-        steps = get_variable("local_step", shape=[], dtype=variable.dtype.base_dtype, initializer=Zeros(), trainable=False)
+        biased = get_variable(_new_name("biased"), initializer=Zeros(), shape=variable.shape, dtype=variable.dtype.base_dtype, trainable=False)
+        steps = get_variable(_new_name("local_step"), shape=[], dtype=variable.dtype.base_dtype, initializer=Zeros(), trainable=False)
     moved = assign_sub(biased, (biased - value) * weight)
     counted = assign_add(steps, 1.0)
     return moved / (1.0 - pow(1.0 - weight, to_tensor(counted)))
+
+
+def _new_name(name: str) -> str:
+    """The name, with a number if the scope has such a variable: several averages may move one variable."""
+    scope = get_variable_scope()
+    taken = () if scope.reuse else {variable.op.name for variable in scope.global_variables()}
+    return next(each for each in itertools.chain([name], (f"{name}_{number}" for number in itertools.count(1))) if f"{scope.name}/{each}" not in taken)
 
 
 def weighted_moving_average(value: Any, decay: Any, weight: Any, truediv: bool = True, collections: Any = None, name: str | None = None) -> Tensor:
@@ -91,7 +99,7 @@ class ExponentialMovingAverage:
 
     def _shadow(self, var: Any) -> Any:
         if not isinstance(var, Variable):
-            return slots.create_zeros_slot(var, self._name, colocate_with_primary=False)
+            return slots.create_zeros_slot(var, self._name, colocate_with_primary=var.op.type in ("Variable", "VariableV2", "VarHandleOp"))
         default_graph().add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, var)
         return slots.create_slot(var, var.initialized_value(), self._name)
 

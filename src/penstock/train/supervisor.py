@@ -144,10 +144,9 @@ class Supervisor(TrainingOps):
                         sess.close()
 
     def _write_graph(self) -> None:
-        if not self._logdir:
-            return
         graph_def = self._graph.as_graph_def(add_shapes=True)
-        meta_graph.write_graph(graph_def, self._logdir, "graph.pbtxt")
+        if self._logdir:
+            meta_graph.write_graph(graph_def, self._logdir, "graph.pbtxt")
         if self._summary_writer is not None and not self._graph_added:
             self._summary_writer.add_graph(graph_def)
             saver_def = self._saver.saver_def if self._saver is not None else None

@@ -191,8 +191,8 @@ floormod = function(FloorMod, "floormod")
 mod = function(FloorMod, "mod")
 
 
-def true_divide(x: Tensor, y: Tensor, name: str) -> Tensor:
-    """x / y of two tensors; integers are divided as floats that hold them."""
+def operands_of_true_division(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Two tensors that are to be divided; integers as floats that hold them."""
     dtype, other = x.dtype.base_dtype, y.dtype.base_dtype
     if dtype is not other:
         raise TypeError(f"x and y must have the same dtype, got {dtype!r} != {other!r}")
@@ -200,7 +200,12 @@ def true_divide(x: Tensor, y: Tensor, name: str) -> Tensor:
         if dtype not in _WIDER:
             raise TypeError(f"Invalid dtype {dtype!r} in __truediv__")
         x, y = cast(x, _WIDER[dtype]), cast(y, _WIDER[dtype])
-    return RealDiv(x, y, name=name)
+    return x, y
+
+
+def true_divide(x: Tensor, y: Tensor, name: str) -> Tensor:
+    """x / y of two tensors."""
+    return RealDiv(*operands_of_true_division(x, y), name=name)
 
 
 def _operands(x: Any, y: Any) -> tuple[Tensor, Tensor]:

@@ -23,6 +23,7 @@ from penstock.ops.array.unique import setdiff1d
 from penstock.ops.constant import constant, identity, placeholder
 from penstock.ops.linalg.linalg import adjoint
 from penstock.ops.math.compare import not_equal
+from penstock.ops.math.division import operands_of_true_division
 from penstock.ops.math.elementwise import maximum
 from penstock.ops.math.reduce import reduce_max
 from penstock.ops.sparse.sparse import (
@@ -388,5 +389,15 @@ def _cwise(definition: Any, default_name: str) -> Any:
     return operator
 
 
+def _true_division(sparse: SparseTensor, dense: Any) -> SparseTensor:
+    """Integers are divided as floats."""
+    dense = to_tensor(dense, sparse.dtype.base_dtype, "y")
+    with name_scope(None, "truediv", [*parts(sparse), dense]) as name:
+        values, dense = operands_of_true_division(sparse.values, dense)
+        quotients = SparseDenseCwiseDiv(sparse.indices, values, sparse.dense_shape, dense, name=name)
+    return SparseTensor(sparse.indices, quotients, sparse.dense_shape)
+
+
 SparseTensor.__mul__ = _cwise(SparseDenseCwiseMul, "mul")  # type: ignore[attr-defined]
-SparseTensor.__truediv__ = SparseTensor.__div__ = _cwise(SparseDenseCwiseDiv, "truediv")  # type: ignore[attr-defined]
+SparseTensor.__div__ = _cwise(SparseDenseCwiseDiv, "div")  # type: ignore[attr-defined]
+SparseTensor.__truediv__ = _true_division  # type: ignore[attr-defined]
