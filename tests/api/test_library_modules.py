@@ -138,3 +138,40 @@ def test_private_names_of_operations():
         found = kullback_leibler._registered_kl(tf.distributions.Normal, tf.distributions.Normal)
         assert callable(found) and kullback_leibler._registered_kl(int, int) is None
     """)
+
+
+def test_private_names_of_libraries():
+    run("""
+        import os, tempfile
+        import numpy as np
+        import tensorflow as tf
+        from tensorflow.contrib.distributions.python.ops.vector_student_t import _VectorStudentT
+        from tensorflow.contrib.training.python.training.resample import _repeat_range
+        from tensorflow.python.estimator.inputs.queues import feeding_functions
+        from tensorflow.python.ops.distributions import special_math
+        from tensorflow.python.summary import plugin_asset
+        student = _VectorStudentT(df=2.0, loc=[1.0, 2.0], scale_tril=[[1.0, 0.0], [1.0, 3.0]])
+        with tf.Session() as session:
+            # z is (-2, -1): the product of two densities of Student's with 2 degrees of freedom, over the determinant of the scale
+            density = np.prod([(2 + z * z) ** -1.5 for z in (-2.0, 0.0)]) / 3
+            np.testing.assert_allclose(session.run(student.prob([-1.0, 0.0])), density, rtol=1e-5)
+            assert session.run(_repeat_range([0, 1, 2, 3])).tolist() == [1, 2, 2, 3, 3, 3]
+        padded = feeding_functions._pad_if_needed([np.array([1, 2]), np.array([3])], -1)
+        assert padded.tolist() == [[1, 2], [3, -1]]
+        rows = np.zeros((2, 2, 3))
+        feeding_functions._fill_array(rows, [[[1], [2, 3]]], 7)
+        assert rows.tolist() == [[[1, 7, 7], [2, 3, 7]], [[7, 7, 7], [7, 7, 7]]]
+        assert special_math.LOGNDTR_FLOAT64_LOWER == -20
+
+        class Notes(plugin_asset.PluginAsset):
+            plugin_name = "notes"
+
+            def assets(self):
+                return {"one.txt": "first"}
+        assert plugin_asset.get_plugin_asset(Notes) is plugin_asset.get_plugin_asset(Notes)
+        assert len(plugin_asset.get_all_plugin_assets()) == 1 and plugin_asset.get_all_plugin_assets(tf.Graph()) == []
+        folder = tempfile.mkdtemp()
+        tf.summary.FileWriter(folder, tf.get_default_graph()).close()
+        with open(os.path.join(folder, "plugins", "notes", "one.txt")) as file:
+            assert file.read() == "first"
+    """)

@@ -225,6 +225,7 @@ SOURCES: dict[str, str] = {
     "contrib.saved_model.python.saved_model.reader": "penstock.saved_model.loader",
     "contrib.saved_model.python.saved_model.signature_def_utils": "penstock.saved_model.signatures",
     "contrib.saved_model.python.saved_model.utils": "penstock.saved_model.builder",
+    "python.summary.plugin_asset": "penstock.summary.plugin_asset",
     "python.profiler.profile_context": "penstock.debug.profile.context",
     "python.estimator.head.sequential_head": "penstock.estimator.heads.sequential",
     "python.estimator.training": "penstock.estimator.train_and_evaluate penstock.estimator.train_eval_specs penstock.estimator.evaluator",
@@ -248,6 +249,8 @@ NAMES: dict[str, dict[str, str]] = {
                                            "_transform_features": "penstock.estimator.columns.building:transform_features",
                                            **{name: f"penstock.estimator.columns.base:{own}" for name, own in _COLUMNS.items()}}
        for module in ("feature_column", "feature_column_v2", "feature_column_lib")},
+    "contrib.distributions.python.ops.vector_student_t": {"_VectorStudentT": "penstock.contrib.distributions.vectors:VectorStudentT"},
+    "contrib.training.python.training.resample": {"_repeat_range": "penstock.contrib.training.resampling:repeat_range"},
     "contrib.distributions.python.ops.distribution_util": {
         "get_broadcast_shape": "penstock.contrib.distributions.shapes:broadcast_shape_of",
         "prefer_static_broadcast_shape": "penstock.contrib.distributions.shapes:broadcast_shape"},
@@ -269,6 +272,9 @@ NAMES: dict[str, dict[str, str]] = {
                                           "sync_replicas_optimizer": "penstock.train.sync_replicas:"},
     "python.ops.ragged.ragged_conversion_ops": {
         name: f"penstock.ragged.tensor:RaggedTensor.{name}" for name in ("from_tensor", "to_tensor", "from_sparse", "to_sparse")},
+    **{f"{package}.feeding_functions": {"_fill_array": "penstock.contrib.training.padding:fill_array",
+                                        "_pad_if_needed": "penstock.contrib.training.padding:padded_batch"}
+       for package in ("python.estimator.inputs.queues", "contrib.learn.python.learn.dataframe.queues")},
     "python.summary.text_summary": {"text_summary": "penstock.api.summary:text"},
     "contrib.crf.python.ops.crf": {"_lengths_to_masks": "penstock.ops.array.array:sequence_mask"},
     "contrib.framework.python.ops.accumulate_n_v2": {"accumulate_n_v2": "penstock.ops.math.add_n:accumulate_n"},

@@ -110,10 +110,15 @@ def _batches(arrays: dict[str, np.ndarray], batch_size: int, epochs: int | None,
         return next_batch(generate, arrays, batch_size if epochs is None else None)
 
 
-def next_batch(generate: Callable[[], Iterator[dict[str, np.ndarray]]], examples: dict[str, np.ndarray], size: int | None) -> dict[str, Any]:
-    """A tensor for each array that ``generate`` yields; types and shapes, but for the first axis, are those of ``examples``."""
+def next_batch(generate: Callable[[], Iterator[dict[str, np.ndarray]]], examples: dict[str, np.ndarray], size: int | None,
+               any_length: bool = False) -> dict[str, Any]:
+    """A tensor for each array that ``generate`` yields; types and shapes, but for the first axis (with ``any_length`` also the last one of several),
+    are those of ``examples``.
+    """
     types = {key: dtypes.string if array.dtype.kind in "OSU" else dtypes.as_dtype(array.dtype) for key, array in examples.items()}
-    dataset = Dataset.from_generator(generate, types, {key: [size, *array.shape[1:]] for key, array in examples.items()})
+    shapes = {key: [size, *array.shape[1:-1], *([None] if any_length else array.shape[-1:])] if array.ndim > 1 else [size]
+              for key, array in examples.items()}
+    dataset = Dataset.from_generator(generate, types, shapes)
     return dict(dataset.prefetch(2).make_one_shot_iterator().get_next())
 
 

@@ -12,9 +12,10 @@ from tensorboard.compat.proto.meta_graph_pb2 import MetaGraphDef
 from tensorboard.compat.proto.summary_pb2 import Summary
 
 from penstock.graph.graph import Graph
-from penstock.platform import logging
+from penstock.platform import gfile, logging
 from penstock.platform.event_file import EventFile
 from penstock.platform.event_names import new_event_path
+from penstock.summary.plugin_asset import get_all_plugin_assets
 from penstock.train.meta_graph import export_scoped_meta_graph
 
 
@@ -77,11 +78,20 @@ class FileWriter:
             raise ValueError("Please pass only graph, or graph_def (deprecated), but not both.")
         if isinstance(graph, Graph):
             graph_def = graph.as_graph_def(add_shapes=True)
+            self._write_plugin_assets(graph)
         elif graph is not None:
             graph_def = graph
         if not isinstance(graph_def, GraphDef):
             raise TypeError(f"The passed graph must be an instance of `Graph` or the deprecated `GraphDef`, not {type(graph_def).__name__}")
         self._add(Event(graph_def=graph_def.SerializeToString()), global_step)
+
+    def _write_plugin_assets(self, graph: Graph) -> None:
+        for plugin in get_all_plugin_assets(graph):
+            folder = os.path.join(self._logdir, "plugins", plugin.plugin_name)
+            gfile.MakeDirs(folder)
+            for name, content in plugin.assets().items():
+                with gfile.Open(os.path.join(folder, name), "w") as file:
+                    file.write(content)
 
     def add_meta_graph(self, meta_graph_def: Any, global_step: Any = None) -> None:
         """Adds a graph with its collections, a MetaGraphDef."""

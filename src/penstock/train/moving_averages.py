@@ -48,7 +48,8 @@ def _new_name(name: str) -> str:
     """The name, with a number if the scope has such a variable: several averages may move one variable."""
     scope = get_variable_scope()
     taken = () if scope.reuse else {variable.op.name for variable in scope.global_variables()}
-    return next(each for each in itertools.chain([name], (f"{name}_{number}" for number in itertools.count(1))) if f"{scope.name}/{each}" not in taken)
+    candidates = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(1)))
+    return next(each for each in candidates if f"{scope.name}/{each}" not in taken)
 
 
 def weighted_moving_average(value: Any, decay: Any, weight: Any, truediv: bool = True, collections: Any = None, name: str | None = None) -> Tensor:

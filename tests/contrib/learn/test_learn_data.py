@@ -237,3 +237,15 @@ def test_frames_of_dask(monkeypatch):
     with pytest.raises(ValueError, match="Only one column"):
         learn.extract_dask_labels(Frame())
     assert learn.extract_dask_data([1]) == [1] and learn.extract_dask_labels("text") == "text"
+
+
+def test_a_generator_of_rows_of_different_lengths():
+    def rows():
+        for length in (1, 3):
+            yield {"a": np.arange(1, length + 1), "y": np.float32(length)}
+    features, labels = tf.contrib.learn.io.generator_input_fn(rows, "y", batch_size=2, shuffle=False, num_epochs=1, pad_value=-1)()
+    with tf.Session() as session:
+        a, y = session.run([features["a"], labels])
+    assert a.tolist() == [[1, -1, -1], [1, 2, 3]] and y.tolist() == [1.0, 3.0]
+    with pytest.raises(NotImplementedError, match="padding and shuffling"):
+        tf.contrib.learn.io.generator_input_fn(rows, pad_value=-1)

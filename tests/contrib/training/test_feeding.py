@@ -52,3 +52,20 @@ def test_epochs_end_within_a_batch():
         feed()
     with pytest.raises(TypeError, match="DataFrame"):
         enqueue_data([1, 2], 10)
+
+
+def test_rows_of_different_lengths_are_padded():
+    def rows():
+        for length in (1, 3, 2):
+            yield {"a": np.arange(1, length + 1), "b": np.float32(length)}
+    queue = enqueue_data(rows, 100, enqueue_size=4, num_epochs=1, pad_value=-1)
+    coordinator = tf.train.Coordinator()
+    with tf.Session() as session:
+        tf.train.start_queue_runners(session, coordinator)
+        a, b = session.run(queue.dequeue_many(2))
+        coordinator.request_stop()
+    assert a.tolist() == [[1, -1, -1], [1, 2, 3]] and b.tolist() == [1.0, 3.0]
+    with pytest.raises(NotImplementedError, match="only available with generator usage"):
+        enqueue_data(np.zeros(3), 100, pad_value=0)
+    with pytest.raises(NotImplementedError, match="padding and shuffling"):
+        enqueue_data(rows, 100, shuffle=True, pad_value=0)

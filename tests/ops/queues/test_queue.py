@@ -143,3 +143,8 @@ def test_shared_queues():
 def test_shapes_in_any_form(shapes):
     for queue in (tf.FIFOQueue(3, tf.float32, shapes), tf.PaddingFIFOQueue(3, tf.float32, shapes if isinstance(shapes, (list, tuple)) else [shapes])):
         assert len(queue.shapes) == 1 and queue.shapes[0].ndims in (0, 1)
+
+
+def test_names_are_a_list():
+    assert tf.FIFOQueue(3, [tf.int32, tf.float32], names=("i", "j")).names == ["i", "j"]
+    assert tf.FIFOQueue(3, tf.int32).names is None

@@ -79,3 +79,11 @@ def test_lookup_in_partitioned_variable(strategy):
     else:
         np.testing.assert_array_equal(found, [parts[id % 3][id // 3] for id in ids])
     assert sum(len(piece.indices) for piece in slices) == len(ids)
+
+
+def test_integers_are_divided_as_floats():
+    sparse = tf.SparseTensor([[0, 1], [1, 0]], [3, 5], [2, 2])
+    quotient = sparse / tf.constant([[1, 2], [2, 1]])
+    assert quotient.dtype is tf.float64 and (sparse / 2).dtype is tf.float64
+    with tf.Session() as session:
+        assert session.run(quotient.values).tolist() == [1.5, 2.5]

@@ -9,7 +9,9 @@ import numpy as np
 from penstock.contrib import prelude as tf
 
 # Up to the first bound the asymptotic series is used, above the second one log(1 - y) is -y.
-_BOUNDS = {np.float32: (np.float32(-10), np.float32(5)), np.float64: (np.float64(-20), np.float64(8))}
+LOGNDTR_FLOAT64_LOWER, LOGNDTR_FLOAT64_UPPER = np.array(-20, np.float64), np.array(8, np.float64)
+LOGNDTR_FLOAT32_LOWER, LOGNDTR_FLOAT32_UPPER = np.array(-10, np.float32), np.array(5, np.float32)
+_BOUNDS = {np.float32: (LOGNDTR_FLOAT32_LOWER, LOGNDTR_FLOAT32_UPPER), np.float64: (LOGNDTR_FLOAT64_LOWER, LOGNDTR_FLOAT64_UPPER)}
 
 # Rational approximations of the inverse, from Cephes: constant term first, numerator and denominator.
 _NEAR_MIDDLE = (

@@ -15,7 +15,8 @@ from penstock.contrib.distributions.location_scale import Laplace
 from penstock.contrib.distributions.normal import Normal
 from penstock.contrib.distributions.scale import as_tensor, is_diagonal_scale, make_diag_scale, shapes_from_loc_and_scale
 from penstock.contrib.distributions.scaled import ScaledVector
-from penstock.contrib.distributions.shapes import broadcast_shape_of
+from penstock.contrib.distributions.shapes import broadcast_shape_of, pick_vector
+from penstock.contrib.distributions.student_t import StudentT
 from penstock.contrib.distributions.transformed import TransformedDistribution
 from penstock.contrib.linalg.linear_operator import LinearOperator
 
@@ -81,6 +82,26 @@ class VectorLaplaceDiag(_ScaledVector):
         name, scale = _diag_scale(name, loc, scale_diag, scale_identity_multiplier)
         standard = Laplace(loc=tf.zeros([], dtype=scale.dtype), scale=tf.ones([], dtype=scale.dtype), allow_nan_stats=allow_nan_stats)
         super().__init__(standard, loc, scale, validate_args, name)
+
+
+class VectorStudentT(TransformedDistribution):
+    """The elements of z have Student's distribution, with ``df`` degrees of freedom; the scale is that of the bijector `Affine`."""
+
+    def __init__(self, df: Any, loc: Any = None, scale_identity_multiplier: Any = None, scale_diag: Any = None, scale_tril: Any = None,
+                 scale_perturb_factor: Any = None, scale_perturb_diag: Any = None, validate_args: bool = False, allow_nan_stats: bool = True,
+                 name: str = "VectorStudentT") -> None:
+        with tf.name_scope(name) as name, tf.name_scope("init", values=[df, loc, scale_identity_multiplier, scale_diag, scale_tril]):
+            affine = Affine(shift=loc, scale_identity_multiplier=scale_identity_multiplier, scale_diag=scale_diag, scale_tril=scale_tril,
+                            scale_perturb_factor=scale_perturb_factor, scale_perturb_diag=scale_perturb_diag, validate_args=validate_args)
+            standard = StudentT(df=df, loc=tf.zeros([], affine.dtype), scale=tf.ones([], affine.dtype), allow_nan_stats=allow_nan_stats)
+            batch_shape, event_shape = shapes_from_loc_and_scale(affine.shift, affine.scale)
+            batch_shape = pick_vector(standard.is_scalar_batch(), batch_shape, tf.constant([], tf.int32))
+            super().__init__(distribution=standard, bijector=affine, batch_shape=batch_shape, event_shape=event_shape, validate_args=validate_args,
+                             name=name)
+
+    df = property(lambda self: self.distribution.df, doc="The degrees of freedom.")
+    loc = property(lambda self: self.bijector.shift, doc="What is added.")
+    scale = property(lambda self: self.bijector.scale, doc="The scale, an operator.")
 
 
 # --- sinh and arcsinh ------------------------------------------------------------------------------------------------

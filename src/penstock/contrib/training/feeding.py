@@ -1,6 +1,7 @@
 """Queues that are filled from arrays, data frames or generators: what the input functions of TensorFlow's estimators were made of."""
 from __future__ import annotations
 
+import functools
 import inspect
 import random
 from collections import OrderedDict
@@ -12,8 +13,9 @@ import numpy as np
 from penstock import errors
 from penstock.contrib import prelude as tf
 from penstock.contrib.training.feeding_queue_runner import FeedingQueueRunner
+from penstock.contrib.training.padding import padded_batch
 from penstock.graph.dtypes import as_dtype
-from penstock.ops.queues.queue_classes import FIFOQueue, QueueBase, RandomShuffleQueue
+from penstock.ops.queues.queue_classes import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
 from penstock.platform import logging
 from penstock.summary import summary
 from penstock.train.queue_runner import add_queue_runner
@@ -82,15 +84,15 @@ class PandasFeedFn(_Rows):
 
 
 class GeneratorFeedFn:
-    """Feeds what a generator function yields: dicts of arrays, in the order of their keys."""
+    """Feeds what a generator function yields: dicts of arrays, in the order of their keys; with ``pad_value``, arrays of different lengths."""
 
     def __init__(self, placeholders: list[Any], generator: Callable[[], Any], batch_size: int, random_start: bool = False, seed: Any = None,
-                 num_epochs: int | None = None) -> None:
+                 num_epochs: int | None = None, pad_value: Any = None) -> None:
         first = next(generator())
         if len(placeholders) != len(first):
             raise ValueError(f"Expected {len(first)} placeholders; got {len(placeholders)}.")
         self._placeholders, self._generator, self._batch_size, self._epochs = placeholders, generator, batch_size, num_epochs
-        self._keys, self._epoch, self._rows = sorted(first), 0, generator()
+        self._keys, self._epoch, self._rows, self._pad_value = sorted(first), 0, generator(), pad_value
 
     def __call__(self) -> dict[Any, Any]:
         if self._epochs and self._epoch >= self._epochs:
@@ -102,6 +104,8 @@ class GeneratorFeedFn:
                 if key not in row:
                     raise KeyError(f"key mismatch between dicts emitted by GenFun Expected {self._keys} keys; got {row.keys()}")
                 column.append(row[key])
+        if self._pad_value is not None:
+            columns = [padded_batch(list(map(np.asarray, column)), self._pad_value) for column in columns]
         return {placeholder: np.asarray(column) for placeholder, column in zip(self._placeholders, columns)}
 
     def _next(self) -> Any:
@@ -135,15 +139,23 @@ def enqueue_data(data: Any, capacity: int, shuffle: bool = False, min_after_dequ
 
     The first component is the number of the row (the index of a data frame), except of a generator.
     """
-    if pad_value is not None:
-        raise NotImplementedError("enqueue_data does not pad: tf.data.Dataset.padded_batch does")
+    if pad_value is not None and not inspect.isfunction(data):
+        raise NotImplementedError("padding is only available with generator usage")
+    if pad_value is not None and shuffle:
+        raise NotImplementedError("padding and shuffling data at the same time is not implemented")
     with tf.name_scope(name):
         feeder, types, shapes = _columns(data)
         if num_threads > 1 and (num_epochs is not None or not shuffle):
             logging.warning("enqueue_data was called with num_threads > 1: each thread reads all the data, in order, for num_epochs epochs.")
         least = int(capacity / 4 if min_after_dequeue is None else min_after_dequeue) if shuffle else 0
-        queue: QueueBase = RandomShuffleQueue(capacity, least, dtypes=types, shapes=shapes, seed=seed) if shuffle else FIFOQueue(
-            capacity, dtypes=types, shapes=shapes)
+        queue: QueueBase
+        if pad_value is not None:
+            queue = PaddingFIFOQueue(capacity, dtypes=types, shapes=[(*shape[:-1], None) if shape else shape for shape in shapes])
+            feeder = functools.partial(feeder, pad_value=pad_value)
+        elif shuffle:
+            queue = RandomShuffleQueue(capacity, least, dtypes=types, shapes=shapes, seed=seed)
+        else:
+            queue = FIFOQueue(capacity, dtypes=types, shapes=shapes)
         operations, feeders = [], []
         for thread in range(num_threads):
             placeholders = [tf.placeholder(dtype) for dtype in types]

@@ -110,13 +110,13 @@ def resample_at_rate(inputs: Any, rates: Any, scope: str | None = None, seed: in
     with tf.name_scope(scope, default_name="resample_at_rate", values=[*inputs, rates]):
         rates = tf.convert_to_tensor(rates, name="rates")
         counts = tf.cast(tf.random_poisson(rates, (), rates.dtype, seed=seed), tf.int32)
-        places = _repeated_range(counts)
+        places = repeat_range(counts)
         if not back_prop:
             places = tf.stop_gradient(places)
         return [tf.gather(each, places) for each in inputs]
 
 
-def _repeated_range(counts: tf.Tensor) -> tf.Tensor:
+def repeat_range(counts: tf.Tensor) -> tf.Tensor:
     """0 as often as the first count says, then 1, ..."""
     ends = tf.cumsum(counts)
     places = tf.range(tf.reduce_sum(counts))

@@ -16,7 +16,7 @@ class Components:
         for what, given in (("shapes", shapes), ("names", names)):
             if given is not None and len(given) != len(dtypes):
                 raise ValueError(self._unequal_length.format(what))
-        self._dtypes, self._names = dtypes, names
+        self._dtypes, self._names = dtypes, None if names is None else list(names)
         self._shapes = [unknown_shape()] * len(dtypes) if shapes is None else [as_shape(shape) for shape in shapes]
 
     @property

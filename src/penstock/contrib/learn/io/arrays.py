@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.contrib.training.padding import padded_batch
 from penstock.estimator import array_inputs
 
 
@@ -27,11 +28,13 @@ def generator_input_fn(x: Callable[[], Any], target_key: Any = None, batch_size:
                        queue_capacity: int = 1000, num_threads: int = 1, pad_value: Any = None) -> Callable[[], Any]:
     """``tf.contrib.learn.io.generator_input_fn``: what a generator yields, dicts with an array or number for each feature, in batches.
 
+    ``pad_value`` stands behind arrays that are shorter than others of their batch.
+
     All batches are full: the generator begins again in the middle of a batch, and the epoch is over with that batch. So a generator that ends with
     a batch gives one batch more, as in TensorFlow. Shuffling goes through ``queue_capacity`` examples at a time. ``num_threads`` has no effect.
     """
-    if pad_value is not None:
-        raise NotImplementedError("generator_input_fn: Penstock does not pad. Yield arrays of one shape, or use tf.data.Dataset.padded_batch.")
+    if pad_value is not None and shuffle:
+        raise NotImplementedError("padding and shuffling data at the same time is not implemented")
     first = _first_example(x)
     targets = _checked_targets(target_key, first)
 
@@ -39,10 +42,11 @@ def generator_input_fn(x: Callable[[], Any], target_key: Any = None, batch_size:
         rows = _rows(x, batch_size, num_epochs)
         rows = _shuffle(rows, max(queue_capacity, 1), np.random.RandomState()) if shuffle else rows
         while batch := list(itertools.islice(rows, batch_size)):
-            yield {key: np.array([row[key] for row in batch]) for key in first}
+            columns = {key: [row[key] for row in batch] for key in first}
+            yield {key: np.array(column if pad_value is None else padded_batch(column, pad_value)) for key, column in columns.items()}
 
     def input_fn() -> Any:
-        batch = array_inputs.next_batch(generate, {key: np.array([value]) for key, value in first.items()}, None)
+        batch = array_inputs.next_batch(generate, {key: np.array([value]) for key, value in first.items()}, None, pad_value is not None)
         labels = {key: batch.pop(key) for key in targets}
         if not targets:
             return batch
