@@ -89,3 +89,9 @@ def test_server_defs():
 def test_wrong_server_defs(arguments, error):
     with pytest.raises(error):
         make_server_def(*arguments)
+
+
+def test_equal_to_a_dict_of_its_tasks():
+    """As TensorFlow's, which compares the dict that it holds."""
+    assert tf.train.ClusterSpec({}) == {} and tf.train.ClusterSpec({"a": ["x:1"]}) == {"a": {0: "x:1"}}
+    assert tf.train.ClusterSpec({"a": ["x:1"]}) != {} and tf.train.ClusterSpec({"a": ["x:1"]}) == tf.train.ClusterSpec({"a": {0: "x:1"}})

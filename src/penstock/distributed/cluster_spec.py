@@ -84,7 +84,8 @@ class ClusterSpec:
         return bool(self._tasks)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ClusterSpec) and self._tasks == other._tasks
+        """Equal to a cluster with the same tasks, and to a dict of them: {job: {index: address}}."""
+        return self._tasks == (other._tasks if isinstance(other, ClusterSpec) else other)
 
     def __ne__(self, other: object) -> bool:
         return not self == other

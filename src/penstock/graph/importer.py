@@ -24,6 +24,16 @@ if TYPE_CHECKING:
     from penstock.graph.function_def import FunctionLibrary
 
 
+_SHAPES_MAY_BE_UNKNOWN = 24  # graphs of producers before this version say [] of a placeholder whose shape is not known
+
+
+def _has_default_shape(definition: OpDef, attributes: dict[str, Any]) -> bool:
+    """Whether a node has the shape [] where it need not have one."""
+    shape = definition.attrs.get("shape")
+    is_optional = shape is not None and isinstance(shape.default, TensorShape) and shape.default.ndims is None
+    return is_optional and not definition.inputs and attributes["shape"].ndims == 0
+
+
 def check_types(graph_def: GraphDef, library: FunctionLibrary) -> None:
     """NotFoundError, with all unknown op types, if the GraphDef has any; functions of its library are known."""
     unknown = Counter(node.op for node in graph_def.node if node.op not in REGISTRY and node.op not in library)
@@ -42,7 +52,7 @@ class Importer:
                  runtime_names: bool = False, *, library: FunctionLibrary) -> None:
         self._library = library
         self._graph, self._scope, self._mapped, self._used = graph, scope, mapped, set[str]()
-        self._exact = known is not None
+        self._exact, self._producer = known is not None, graph_def.versions.producer
         self._nodes: dict[str, NodeDef] = {}
         for node in graph_def.node:
             if not VALID_OP_NAME.match(node.name.lstrip("_") if runtime_names else node.name):
@@ -179,9 +189,9 @@ class Importer:
         full_name = self._full_name(node.name)
         with self._graph.device(node.device) if node.device else nullcontext():
             op = definition.add_node(self._graph, full_name, inputs, attributes)
-        if len(forward) < len(texts):
+        if len(forward) < len(texts) or (self._producer < _SHAPES_MAY_BE_UNKNOWN and _has_default_shape(definition, attributes)):
             for tensor in op.outputs:
-                tensor._shape = unknown_shape()  # it may change from one iteration to the next
+                tensor._shape = unknown_shape()  # it may change from one iteration to the next, or was not given
         op._control_inputs.extend(self._waited_for(node, text) for text in node.input if text.startswith("^") and not self._is_mapped(text))
         self._set_extras(op, node)
         return op

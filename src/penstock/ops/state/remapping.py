@@ -55,7 +55,7 @@ class LoadAndRemapMatrix:
     """Rows and columns of a stored matrix; where a remapping is negative, the initializing values come, one after the other."""
 
     touches = "files"
-    ranks = {"ckpt_path": 0, "old_tensor_name": 0, "row_remapping": 1, "col_remapping": 1}
+    ranks = {"old_tensor_name": 0, "row_remapping": 1, "col_remapping": 1}
     gradient = None
     blocking = stateful = True
 
@@ -63,7 +63,7 @@ class LoadAndRemapMatrix:
         return TensorShape([num_rows, num_cols])
 
     def kernel(ckpt_path, old_tensor_name, row_remapping, col_remapping, initializing_values, num_rows, num_cols):
-        matrix = _stored(path_of_checkpoint(ckpt_path), name_of(old_tensor_name.item()))
+        matrix = _stored(path_of_checkpoint(np.reshape(ckpt_path, ())), name_of(old_tensor_name.item()))
         columns = col_remapping if col_remapping.size else np.arange(num_cols)
         for what, places, count, stored in (("row", row_remapping, num_rows, matrix.shape[0]), ("col", columns, num_cols, matrix.shape[1])):
             _check_places(what, places, count, stored)
