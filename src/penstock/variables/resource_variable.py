@@ -269,7 +269,8 @@ class UnreadVariable(ResourceVariable):
         self._trainable, self._constraint = variable._trainable, variable._constraint
         self._synchronization, self._aggregation = variable._synchronization, variable._aggregation
         self._save_slice_info, self._is_initialized_op = variable._save_slice_info, variable._is_initialized_op
-        self._graph_element = None if self._handle.graph.imperative else self.read_value()  # a function of imperative style reads what it uses
+        if not self._handle.graph.imperative:  # a function of imperative style reads what it uses
+            self._graph_element = self.read_value()
 
     @property
     def name(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from penstock.graph import dtypes
 from penstock.layers.branching import learning_phase, phase_state, set_learning_phase
 from penstock.ops.array.cast import cast
-from penstock.ops.array.pack import concat
+from penstock.ops.array.fill import ones_like
 from penstock.ops.array.permute import tile
 from penstock.ops.array.select import where
 from penstock.ops.array.shape_ops import expand_dims, shape
@@ -30,11 +30,11 @@ def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
     if rank > wanted:
         raise ValueError(f"Rank of `condition` should be less than or equal to rank of `then_expression` and `else_expression`. "
                          f"ndim(condition)={rank}, ndim(then_expression)={wanted}")
-    if rank > 1 and wanted > rank:
-        missing = wanted - rank
-        for _ in range(missing):
+    if rank > 1:
+        for _ in range(wanted - rank):
             condition = expand_dims(condition, -1)
-        condition = tile(condition, concat([[1] * rank, shape(then)[rank:]], 0))
+        extents = shape(then)
+        condition = tile(condition, where(extents > shape(condition), extents, ones_like(extents)))
     return where(condition, then, other)
 
 
