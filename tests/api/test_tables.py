@@ -10,6 +10,7 @@ import pytest
 import penstock as tf
 import penstock.api
 from penstock.api import _table, root
+from support.process import python
 
 
 def namespaces():
@@ -99,3 +100,15 @@ def test_switches_of_the_one_x_line():
     tf.disable_eager_execution()
     with pytest.raises(tf.errors.UnimplementedError, match="C\\+\\+"):
         tf.load_op_library("zero_out.so")
+
+
+def test_programs_find_all_names_in_the_dict_of_a_namespace():
+    """google/seq2seq takes the cells of ``tf.contrib.rnn`` from there, while it asks for one of them."""
+    python("""if True:
+        import penstock as tf
+        from penstock.api._table import loaded_members
+        assert "GRUBlockCell" in dir(tf.contrib.rnn) and "GRUBlockCell" not in loaded_members(tf.contrib.rnn)
+        cells = [each for each in tf.contrib.rnn.__dict__.values() if isinstance(each, type) and issubclass(each, tf.contrib.rnn.RNNCell)]
+        assert tf.contrib.rnn.GRUBlockCell in cells and tf.nn.rnn_cell.LSTMCell in cells
+        assert vars(tf.bitwise)["bitwise_and"] is tf.bitwise.bitwise_and
+    """)

@@ -8,10 +8,31 @@ from __future__ import annotations
 
 import importlib
 import sys
+from types import ModuleType
 from typing import Any
 
 from penstock.api.dispatched import HANDLERS, dispatching
 from penstock.platform.deprecation import older_spelling
+
+_members = ModuleType.__dict__["__dict__"].__get__
+
+
+class Namespace(ModuleType):
+    """A module with a table of names. Programs that go through its ``__dict__`` find all of them, so it is filled for those who ask."""
+
+    def __dir__(self) -> list[str]:
+        return _members(self)["__dir__"]()  # type: ignore[no-any-return]
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        for name in _members(self)["ORIGINS"]:
+            getattr(self, name)
+        return _members(self)  # type: ignore[no-any-return]
+
+
+def loaded_members(module: ModuleType) -> dict[str, Any]:
+    """The names that a module has by now."""
+    return _members(module)  # type: ignore[no-any-return]
 
 
 def publish(namespace: str, table: dict[str, str], submodules: str = "", missing: str = "", older: dict[str, str] | None = None) -> dict[str, str]:
@@ -48,6 +69,8 @@ def publish(namespace: str, table: dict[str, str], submodules: str = "", missing
     target.__all__ = sorted(origins)  # type: ignore[attr-defined]
     target.ORIGINS = origins  # type: ignore[attr-defined]
     target.MISSING = absent  # type: ignore[attr-defined]
+    if type(target) is ModuleType:
+        target.__class__ = Namespace
     if any(origin.endswith(":") for origin in origins.values()) and not hasattr(target, "__path__"):
         target.__path__ = []  # type: ignore[attr-defined]  # a package, so that `import tensorflow.app.flags` works
     return origins

@@ -17,7 +17,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from penstock.api import library_modules, paths, root
-from penstock.api._table import resolve
+from penstock.api._table import loaded_members, resolve
 from penstock.api.generated import function_of
 from penstock.graph.opdef import REGISTRY
 
@@ -226,7 +226,7 @@ class _Inside(ModuleType):
         """What is known without a search: the names of the modules that stand behind it, and what has been asked for already."""
         path = self._inside or ""
         behind = [importlib.import_module(source) for source in paths.MODULES.get(path, "").split()]
-        own = {name for module in behind for name, value in vars(module).items()
+        own = {name for module in behind for name, value in loaded_members(module).items()
                if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__}
         return sorted({*super().__dir__(), *paths.NAMES.get(path, ()), *own})
 
@@ -258,7 +258,7 @@ def _place(path: str | None, name: str) -> tuple[ModuleType, str] | None:
         return importlib.import_module(module), attribute
     for source in [*paths.MODULES.get(path, "").split(), *library_modules.SOURCES.get(full, "").split()]:
         for candidate in (name, name.removeprefix("_")):  # what is private in TensorFlow has a public name here
-            if source.startswith("penstock.") and candidate in vars(importlib.import_module(source)):
+            if source.startswith("penstock.") and candidate in loaded_members(importlib.import_module(source)):
                 return importlib.import_module(source), candidate
     return None
 
@@ -314,7 +314,7 @@ def _library_value(path: str, name: str) -> Any:
     if public is not None:
         return getattr(public, name)
     for source in dict.fromkeys(origin.partition(":")[0] for space in spaces for origin in space.ORIGINS.values()):
-        members = vars(importlib.import_module(source))
+        members = loaded_members(importlib.import_module(source))
         for candidate in dict.fromkeys([name, name.removeprefix("_")]):
             value = members.get(candidate)
             if candidate in members and getattr(value, "__module__", source) == source and not isinstance(value, ModuleType):
