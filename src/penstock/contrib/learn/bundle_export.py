@@ -83,6 +83,8 @@ def export_bundle(estimator: Any, export_dir: Any, input_fn: Callable[..., Any] 
     if input_fn is None and not use_deprecated_input_fn:
         raise ValueError("input_fn must be defined.")
     path = checkpoint_path or latest_checkpoint(estimator.model_dir)
+    if path is None:
+        raise ValueError(f"Couldn't find trained model at {estimator.model_dir}.")
     with Graph().as_default() as graph:
         create_global_step(graph)
         if use_deprecated_input_fn:
