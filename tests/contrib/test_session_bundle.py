@@ -111,7 +111,8 @@ def test_an_input_function_without_arguments_names_its_examples(tmp_path):
     assert (tmp_path / "parsed" / "00000005" / "export.meta").exists()
     model.export(str(tmp_path / "exports"), input_fn=serving, input_feature_key="examples", use_deprecated_input_fn=False)
     with pytest.raises(ValueError, match="Couldn't find trained model"):
-        tf.contrib.learn.LinearClassifier([], model_dir=str(tmp_path / "empty")).export(str(tmp_path / "other"))
+        untrained = tf.contrib.learn.LinearClassifier([tf.contrib.layers.real_valued_column("x")], model_dir=str(tmp_path / "empty"))
+        untrained.export(str(tmp_path / "other"))
     with pytest.raises(ValueError, match="input_fn must be defined"):
         model.export(str(tmp_path / "exports"), use_deprecated_input_fn=False)
     with pytest.raises(ValueError, match="examples cannot be None"):
