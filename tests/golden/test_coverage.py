@@ -1,4 +1,4 @@
-"""How many public functions and classes of the libraries above the core the cases name: a floor, which only rises.
+"""Every public function and class of the libraries above the core is named by a case, but for those that cannot be recorded, with the reason.
 
 A name counts if a case has it as an attribute, or in a text from which it is looked up: whole, or as what follows a prefix ("streaming_%s").
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,23 @@ import pytest
 import penstock as tf
 
 pytestmark = pytest.mark.graph
-FLOOR = 1_075
+
+# {why TensorFlow 1.15.5 on a CPU cannot be recorded: names}. What these do is tested beside their modules.
+UNRECORDED = {
+    "TensorFlow 1.15 does not have it": """contrib.layers.embedding_lookup_sparse_with_distributed_aggregation
+        contrib.slim.embedding_lookup_sparse_with_distributed_aggregation contrib.framework.is_numeric_tensor
+        contrib.factorization.nearest_neighbors contrib.distributions.bijectors.Weibull contrib.distribute.ReductionToOneDeviceCrossDeviceOps""",
+    "TensorFlow 1.15 has no tf.contrib.gan; 1.13 has it, and its functions are recorded, which make these objects or are parts of them": """
+        contrib.gan.* contrib.gan.eval.* contrib.gan.losses.* contrib.gan.features.* contrib.gan.estimator.*""",
+    "TensorFlow 1.15 has no public tf.contrib.all_reduce": "contrib.all_reduce.*",
+    "the kernels are CuDNN's": "contrib.cudnn_rnn.*",
+    "TensorFlow's CPU has no such kernel": "contrib.memory_stats.*",
+    "it needs TPUs": "contrib.distribute.TPUStrategy contrib.distribute.initialize_tpu_system",
+    "it starts a server": "distribute.Server",
+    "it needs SQLite": "contrib.summary.create_db_writer",
+    "it reads files that are not in the package": "contrib.learn.datasets.load_boston contrib.learn.datasets.load_iris",
+    "it is a class of results that no user makes": "contrib.training.NextQueuedSequenceBatch",
+}
 
 SPACES = """layers losses metrics initializers distributions signal spectral distribute autograph contrib.layers contrib.slim contrib.framework
 contrib.training contrib.metrics contrib.losses contrib.losses.metric_learning contrib.opt contrib.lookup contrib.image contrib.signal contrib.crf
@@ -50,8 +67,10 @@ def _public_names() -> list[tuple[str, str]]:
     return found
 
 
-def test_cases_name_nearly_all_of_the_libraries():
+def test_cases_name_all_of_the_libraries():
     names, prefixes = _named_in_cases()
+    reasons = [pattern for listed in UNRECORDED.values() for pattern in listed.split()]
     missing = [f"{space}.{name}" for space, name in _public_names()
                if name not in names and not any(name.startswith(each) and name[len(each):] in names for each in prefixes)]
-    assert len(_public_names()) - len(missing) >= FLOOR, missing
+    assert [name for name in missing if not any(fnmatch(name, pattern) for pattern in reasons)] == []
+    assert [pattern for pattern in reasons if not any(fnmatch(name, pattern) for name in missing)] == [], "these are recorded now"

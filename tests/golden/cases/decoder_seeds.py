@@ -1,4 +1,4 @@
-"""What decoders draw in a graph with a seed, none of their own, and the seed of what comes after them; nodes of dilated convolutions, which count too."""
+"""What decoders draw in a graph with a seed, none of their own, and the seed of what comes after; nodes of dilated convolutions, which count too."""
 
 
 def _helpers(tf, embedding, targets, lengths):

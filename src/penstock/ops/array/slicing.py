@@ -10,7 +10,6 @@ import numpy as np
 from penstock.errors import invalid_argument
 from penstock.graph import raw_ops
 from penstock.graph.attrs import TYPE
-from penstock.graph.convert import to_tensor
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op

@@ -8,7 +8,6 @@ import numpy as np
 
 from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
-from penstock.graph import raw_ops
 from penstock.graph.attrs import TYPE, Attr, one_of
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
