@@ -143,7 +143,7 @@ def test_the_softmax_of_the_language_model_is_computed_where_its_shards_are():
 
 @pytest.mark.parametrize("arguments", [[], ["--workers", "x", "p.py"], ["--network", "fast", "p.py"], ["--cores", "0", "p.py"],
                                        ["--straggler", "late", "p.py"], ["--memory", "much", "p.py"], ["--workers", "0", "p.py"],
-                                       ["--steps", "0", "p.py"]])
+                                       ["--steps", "0", "p.py"], ["--backups", "1", "p.py"], ["--mode", "sync", "--backups", "-1", "p.py"]])
 def test_bad_arguments(arguments):
     with pytest.raises(SystemExit) as ended:
         simulate.main(arguments)

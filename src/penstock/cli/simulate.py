@@ -39,6 +39,8 @@ def main(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     if (options.program is None) == (options.profile is None):
         parser.error("a PROGRAM, or --profile FILE")
+    if options.backups and options.mode != "sync":
+        parser.error("--backups needs --mode sync: without it no update waits for several gradients")
     try:
         described = _machines(options)
         profile = _in_mode(options, _profile(options, options.ps))
@@ -90,7 +92,7 @@ def _add_program(add: Callable[..., Any]) -> None:
     add("--mode", choices=["program", "sync", "allreduce"], default="program",
         help="how workers cooperate: as the program says, as if its optimizer were wrapped in tf.train.SyncReplicasOptimizer, or without parameter "
              "servers, by all-reduce over a ring")
-    add("--backups", type=int, default=0, metavar="N", help="with --mode sync: workers whose gradients an update does not wait for")
+    add("--backups", type=_count_or_zero, default=0, metavar="N", help="with --mode sync: workers whose gradients an update does not wait for")
     add("--flags", action="store_const", const=CLASSIC_FLAGS, default="", help=f"add {CLASSIC_FLAGS}")
     add("--flags-as", dest="flags", metavar="TEXT", help="add these arguments, as in `penstock launch`")
     add("--runs", type=_count, default=40, metavar="N", help="how often the step is measured (default: %(default)s)")
