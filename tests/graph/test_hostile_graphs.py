@@ -212,11 +212,11 @@ def test_a_cycle_of_control_edges_is_an_error_of_the_step():
 
 
 def test_placeholders_of_old_graphs_have_no_shape():
-    """Up to version 23 a GraphDef said [] of a placeholder whose shape is not known."""
+    """Up to version 21 a GraphDef said [] of a placeholder whose shape is not known."""
     with tf.Graph().as_default() as graph:
         tf.placeholder(tf.float32, [], name="x")
     definition = graph.as_graph_def()
-    for producer, shape in ((21, None), (24, 0)):
+    for producer, shape in ((0, None), (21, None), (22, 0), (24, 0)):
         definition.versions.producer = producer
         with tf.Graph().as_default():
             (x,) = tf.import_graph_def(definition, return_elements=["x:0"])

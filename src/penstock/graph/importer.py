@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from penstock.graph.function_def import FunctionLibrary
 
 
-_SHAPES_MAY_BE_UNKNOWN = 24  # graphs of producers before this version say [] of a placeholder whose shape is not known
+_SCALARS_ARE_KNOWN = 22  # graphs of producers before this version say [] of a placeholder whose shape is not known, too
 
 
 def _has_default_shape(definition: OpDef, attributes: dict[str, Any]) -> bool:
@@ -189,7 +189,7 @@ class Importer:
         full_name = self._full_name(node.name)
         with self._graph.device(node.device) if node.device else nullcontext():
             op = definition.add_node(self._graph, full_name, inputs, attributes)
-        if len(forward) < len(texts) or (self._producer < _SHAPES_MAY_BE_UNKNOWN and _has_default_shape(definition, attributes)):
+        if len(forward) < len(texts) or (self._producer < _SCALARS_ARE_KNOWN and _has_default_shape(definition, attributes)):
             for tensor in op.outputs:
                 tensor._shape = unknown_shape()  # it may change from one iteration to the next, or was not given
         op._control_inputs.extend(self._waited_for(node, text) for text in node.input if text.startswith("^") and not self._is_mapped(text))
