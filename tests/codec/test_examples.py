@@ -144,7 +144,7 @@ def test_bounds(seed):
         place = located(np.array([item], object), (b"x", b"\x0a"))
         if place is not None:
             for kind in ("f", "i8", "O"):
-                place.fixed(codec.Dense(b"x", np.dtype(kind), np.empty(0), (3,)))
+                place.fixed(codec.DenseFeature(b"x", np.dtype(kind), np.empty(0), (3,)))
                 place.ragged(codec.Sparse(b"\x0a", np.dtype(kind)))
 
 

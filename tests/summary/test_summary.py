@@ -14,9 +14,9 @@ def test_event_file_round_trip(tmp_path):
         writer.add_summary(merged, 7)
     (path,) = tmp_path.iterdir()
     events = list(tf.train.summary_iterator(str(path)))
-    assert events[0].file_version == "brain.Event:2" and events[1].graph_def
-    values = {value.tag: value for value in events[2].summary.value}
-    assert events[2].step == 7 and values["scope/loss_value"].simple_value == 2.5 and scalar.op.name == "scope/loss_value"
+    assert events[0].file_version == "brain.Event:2" and events[1].graph_def and events[2].meta_graph_def
+    values = {value.tag: value for value in events[3].summary.value}
+    assert events[3].step == 7 and values["scope/loss_value"].simple_value == 2.5 and scalar.op.name == "scope/loss_value"
     histogram = values["scope/weights"].histo
     assert (histogram.min, histogram.max, histogram.num, histogram.sum_squares) == (-3, 2, 3, 14) and sum(histogram.bucket) == 3
 

@@ -52,7 +52,8 @@ class Importer:
                  runtime_names: bool = False, *, library: FunctionLibrary) -> None:
         self._library = library
         self._graph, self._scope, self._mapped, self._used = graph, scope, mapped, set[str]()
-        self._exact, self._producer = known is not None, graph_def.versions.producer
+        self._exact = known is not None
+        self._scalars_are_known = self._exact or graph_def.versions.producer >= _SCALARS_ARE_KNOWN  # (an extended graph has a version)
         self._nodes: dict[str, NodeDef] = {}
         for node in graph_def.node:
             if not VALID_OP_NAME.match(node.name.lstrip("_") if runtime_names else node.name):
@@ -189,7 +190,7 @@ class Importer:
         full_name = self._full_name(node.name)
         with self._graph.device(node.device) if node.device else nullcontext():
             op = definition.add_node(self._graph, full_name, inputs, attributes)
-        if len(forward) < len(texts) or (self._producer < _SCALARS_ARE_KNOWN and _has_default_shape(definition, attributes)):
+        if len(forward) < len(texts) or (not self._scalars_are_known and _has_default_shape(definition, attributes)):
             for tensor in op.outputs:
                 tensor._shape = unknown_shape()  # it may change from one iteration to the next, or was not given
         op._control_inputs.extend(self._waited_for(node, text) for text in node.input if text.startswith("^") and not self._is_mapped(text))

@@ -354,7 +354,7 @@ def reduce_by(definition: Any, input_tensor: Any, axis: Any = None, keepdims: bo
     if typed or default_graph().imperative:
         x = to_tensor(input_tensor, bool_ if definition.inputs[0].dtype is bool_ and not typed else None, "input")
         axes = all_axes(x) if axis is None else axis
-        if axis is None and not isinstance(input_tensor, Tensor):  # TensorFlow asks for the rank of a variable in the graph
+        if typed and axis is None and not isinstance(input_tensor, Tensor):  # TensorFlow asks for the rank of a variable in the graph
             default_graph().imply(4 if input_tensor.dtype == input_tensor.dtype.base_dtype else 3)
     else:  # what becomes a tensor is named after the op, and its rank is an operation: so in TensorFlow
         x, axes = input_tensor, range_(0, rank(input_tensor)) if axis is None else axis
