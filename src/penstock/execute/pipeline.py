@@ -3,7 +3,8 @@
 The policy of the first run lives here, in ``PlannedStep``: many steps run once (initializers, a look at the loss) and need no compiler. So the first
 run of a step has a plan without regions, in which NumPy runs every node of the user's; when the step comes again, the final plan is made. A step
 that trains comes again, and one that draws a million random numbers takes longer than the compiler: these have their final plan from the beginning.
-What NumPy still runs then is settled by ``native/table/patience.py``.
+How often a loop turns is only seen when it does: a first run that is in a long one, and has left no trace, is broken off and begun again by the
+final plan. What NumPy still runs then is settled by ``native/table/patience.py``.
 """
 from __future__ import annotations
 
@@ -21,15 +22,17 @@ from penstock.execute.frames import FramePlan
 from penstock.execute.plan import PackedPlan, Plan
 from penstock.execute.probe import Probe, Probed
 from penstock.execute.region import draws_many
-from penstock.execute.step import Step, count_kernels, kernels_in_functions, works_alone
+from penstock.execute.step import LongLoop, Step, at_most, count_kernels, kernels_in_functions, works_alone
 from penstock.execute.trace import Trace, fill_partition_graphs
 from penstock.graph.function import FuncGraph
 from penstock.native.config import config
 from penstock.platform.garbage import uncollected
 from penstock.program.branches import deciding_feeds
 from penstock.program.devices import kind_of
-from penstock.program.ir import Program
+from penstock.program.ir import Program, can_begin_anew
 from penstock.program.stages import Stages
+
+_LONG = 20_000  # kernels in loops, a fifth of a second or more: the compiler takes less
 
 
 class Pipeline(Stages):
@@ -221,10 +224,23 @@ class PlannedStep:
     def _run_early(self, plan: Plan, feeds: list[Any], step: Step) -> list[Any]:
         """A run by the first plan, or the first by the final one: counts what happens in loops."""
         before = kernels_in_functions()
-        values = plan.run(feeds, step)
+        if plan is self._node_by_node and plan.in_order and step.deadline is None and self._may_be_long:
+            try:
+                with at_most(_LONG):
+                    values = plan.run(feeds, step)
+            except LongLoop:
+                self._kernels = kernels_in_functions() - before
+                return self._run_early(self.plan(), feeds, step)
+        else:
+            values = plan.run(feeds, step)
         if plan.in_order:  # otherwise other threads may have run some
             self._kernels = kernels_in_functions() - before
         return values
+
+    @functools.cached_property
+    def _may_be_long(self) -> bool:
+        """Whether a first run by NumPy is worth breaking off if it is: it has loops, and native code would come of them."""
+        return config.mode == "background" and any(node.definition.repeats for node in self._program.nodes) and can_begin_anew(self._program)
 
     def _pack(self, native: bool) -> Plan:
         with uncollected():

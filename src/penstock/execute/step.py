@@ -5,6 +5,7 @@ import contextlib
 import contextvars
 import functools
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ class _Running(threading.local):
 
     step: Any = None  # Step | None
     kernels = 0
+    most = sys.maxsize  # kernels, before ``LongLoop`` is raised
 
 
 running = _Running()
@@ -190,6 +192,22 @@ def kernels_in_functions() -> int:
     return running.kernels
 
 
+class LongLoop(BaseException):
+    """A loop has turned more often than ``at_most`` allows. (Kernels turn an Exception into an error of their node.)"""
+
+
+@contextlib.contextmanager
+def at_most(kernels: int) -> Iterator[None]:
+    """Inside, no more kernels may run in functions than this."""
+    before, running.most = running.most, running.kernels + kernels
+    try:
+        yield
+    finally:
+        running.most = before
+
+
 def count_kernels(count: int) -> None:
     """A function is called, in which so many kernels run."""
     running.kernels += count
+    if running.kernels > running.most:
+        raise LongLoop

@@ -12,7 +12,7 @@ from typing import Any
 from tensorboard.compat.proto.node_def_pb2 import NodeDef
 
 from penstock.graph import attrs as attr_module
-from penstock.graph.dtypes import DType
+from penstock.graph.dtypes import DType, resource
 from penstock.graph.function import FuncGraph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import OpDef
@@ -213,6 +213,33 @@ def functions_of(node: Node | Operation) -> list[FuncGraph]:
     """The functions that a node calls."""
     names = node.definition.functions
     return [value for value in map(node.attrs.get, names) if isinstance(value, FuncGraph)] if names else []
+
+
+def can_begin_anew(program: Program) -> bool:
+    """True if a run may be broken off and begun again unnoticed: nothing is written, drawn or told; functions that are called included."""
+    stack, seen = list[FuncGraph](), set[FuncGraph]()
+
+    def is_unnoticed(node: Node | Operation) -> bool:
+        definition = node.definition
+        if definition.blocking or definition.calls_later or definition.updates:
+            return False
+        functions = functions_of(node)
+        stack.extend(functions)
+        if functions or definition.snapshot or definition.array_role or not definition.stateful:  # (arrays live as long as a run)
+            return True
+        handles = node.output_dtypes if isinstance(node, Node) else [tensor.dtype for tensor in node.outputs]
+        return bool(handles) and not node.inputs and all(dtype.is_ref or dtype is resource for dtype in handles)
+
+    if not all(node in program.args or is_unnoticed(node) for node in program.nodes):
+        return False
+    while stack:
+        function = stack.pop()
+        if function not in seen:
+            seen.add(function)
+            inputs = {tensor.op for tensor in function.inputs}
+            if not all(op in inputs or is_unnoticed(op) for op in operations_behind(function.outputs, function.effects, ())):
+                return False
+    return True
 
 
 def blocks(node: Node | Operation) -> bool:
