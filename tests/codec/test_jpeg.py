@@ -87,6 +87,14 @@ def test_a_file_that_ends_early_is_not_decoded():
         assert header_of(content[:length]) is None
 
 
+def test_what_a_broken_file_has_left_is_not_seen_in_the_next_image():
+    content = file_of(picture(64, 64, noise=True))
+    pixels = by_native_code(content)
+    for length in range(len(content) // 2, len(content) - 2, 97):
+        assert by_native_code(content[:length]) is None
+        np.testing.assert_array_equal(by_native_code(content), pixels)
+
+
 def without_end(content):
     return content[:-2]
 

@@ -137,3 +137,23 @@ def test_a_dataset_that_is_made_again_is_still_read_in_blocks(monkeypatch, tmp_p
             session.run(iterator.initializer)
             assert sorted(map(int, session.run(iterator.get_next()))) == list(range(20))
             assert len(made) == times
+
+
+def test_large_batches_that_were_dropped_are_the_memory_of_later_ones_and_held_ones_stay():
+    def batches(keep):
+        with tf.Graph().as_default(), tf.Session() as session:
+            dataset = Dataset.from_generator(lambda: (np.full([300, 1000], number, np.float32) for number in range(40)), tf.float32, [300, 1000]).batch(4)
+            element = dataset.make_one_shot_iterator().get_next()
+            addresses, kept = set(), []
+            for number in range(10):
+                batch = session.run(element)
+                assert (batch == np.arange(4 * number, 4 * number + 4)[:, None, None]).all()
+                addresses.add(batch.__array_interface__["data"][0])
+                if keep(number):
+                    kept.append((number, batch[1]))
+            assert all((row == 4 * number + 1).all() for number, row in kept)
+            return len(addresses)
+
+    assert batches(lambda number: True) == 10
+    assert batches(lambda number: False) <= 4
+    assert batches(lambda number: number % 2 == 0) >= 5

@@ -8,6 +8,7 @@ become lines of a plane of bytes per component; colours are made of whole planes
 from __future__ import annotations
 
 import functools
+import threading
 from typing import NamedTuple
 
 import numpy as np
@@ -469,10 +470,31 @@ def decode_file(content: bytes, header: JpegHeader, start: int, channels: int, f
     layout = None if code is None else _layout(header, channels, fancy, fast)
     if layout is None:
         return None
-    memory, words, data = np.empty(layout.bytes, np.uint8), layout.words.copy(), id(content) + DATA
-    memory[:layout.zeros] = 0
+    words, data = layout.words.copy(), id(content) + DATA
     size = header.height * header.width * channels
     pixels = np.empty(size + _SLACK, np.uint8)
+    memory = _memory.of(layout)
     words[layout.places] += address(memory)
     words[_AT // 8], words[_END // 8], words[_TARGET // 8] = data + start, data + len(content), address(pixels)
-    return None if code.decode(address(words)) else pixels[:size].reshape(header.height, header.width, channels)
+    if code.decode(address(words)):
+        return None
+    _memory.last = layout, memory
+    return pixels[:size].reshape(header.height, header.width, channels)
+
+
+class _Memory(threading.local):
+    """The memory of this thread for its images. Files that follow each other often have the same layout, and what must be 0 is 0 again afterwards."""
+
+    last: tuple[_Layout, np.ndarray] | None = None
+
+    def of(self, layout: _Layout) -> np.ndarray:
+        """Memory for an image, which is the caller's until it comes back as the last one."""
+        last, self.last = self.last, None
+        if last is not None and last[0] is layout:
+            return last[1]
+        memory = np.empty(layout.bytes, np.uint8)
+        memory[:layout.zeros] = 0
+        return memory
+
+
+_memory = _Memory()

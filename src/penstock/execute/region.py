@@ -21,7 +21,6 @@ from penstock.execute.cut_region import MOST, CutRegion, Interpret, report_of_ca
 from penstock.execute.environment import Environment
 from penstock.execute.kernels import kernel_of
 from penstock.execute.report import KernelReport, PlanReport, watch
-from penstock.execute.result_memory import LARGE, RESULTS
 from penstock.execute.step import check_step, kernels_in_functions, works_alone
 from penstock.graph import dtypes
 from penstock.native.calls import Unsupported
@@ -37,6 +36,7 @@ from penstock.native.table.patience import IN_FUNCTIONS, Patience
 from penstock.program.failure import InnerFailure
 from penstock.program.ir import Node, RegionBody
 from penstock.state.resources import Ref
+from penstock.state.result_memory import LARGE, RESULTS
 
 _MANY = 1 << 20  # random numbers: NumPy draws them in 0.1 to 0.2 s
 _RELIED_ON = operator.attrgetter("__class__", "dtype", "shape", "strides")  # of an array: what native code takes for granted

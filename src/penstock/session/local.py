@@ -12,7 +12,6 @@ from penstock import errors
 from penstock.execute.environment import Environment
 from penstock.execute.pipeline import Pipeline, PlannedStep
 from penstock.execute.probe import Probe
-from penstock.execute.result_memory import RESULTS
 from penstock.execute.step import Step
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
@@ -24,6 +23,7 @@ from penstock.program.passes import options_of
 from penstock.session.backend import PLAIN, StepOptions
 from penstock.session.fetches import Fetches
 from penstock.session.results import hand_out
+from penstock.state.result_memory import RESULTS
 
 _log = get_logger()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.execute.result_memory import LARGE, RESULTS
+from penstock.state.result_memory import LARGE, RESULTS
 
 
 def hand_out(values: list[Any], keep: bool = False) -> list[Any]:

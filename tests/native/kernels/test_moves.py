@@ -154,6 +154,16 @@ def test_reversal_and_rolling():
     check("Roll", x, np.int32([5, 3]), np.int32([1, 1]))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("channels", [1, 2, 3, 4, 5])
+def test_rows_of_groups_backwards(dtype, channels):
+    for width in (1, 2, 7, 20, 64, 131):
+        x = numbers(3, width, channels, dtype=dtype)
+        for axes in ([1], [0, 1], [1, 2], [0, 1, 2]):
+            check("ReverseV2", x, np.int32(axes))
+    check("ReverseV2", numbers(30, 400, channels, dtype=dtype), np.int32([1]), threads=3)
+
+
 @pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
 def test_space_and_depth(data_format):
     check("SpaceToDepth", numbers(2, 4, 6, 4), block_size=2, data_format=data_format)

@@ -5,7 +5,8 @@ Axes are put in the order of the target, merged where both sides allow it, and t
     rows     both sides contiguous: memcpy
     fill     one element again and again
     swap     contiguous in the target along one axis and in the source along another: small tiles are transposed in registers
-    group3   both sides contiguous for 3 elements (the channels of an image; or 2, or 4), not for more: a group at a time
+    turn3    groups of 3 elements (the channels of an image; or 1, 2 or 4) that follow each other, in the source backwards: turned round in registers
+    group3   both sides contiguous for 3 elements (or 2, or 4), not for more: a group at a time
     items    anything else, element by element
 """
 from __future__ import annotations
@@ -28,6 +29,7 @@ _SHORT = 32  # bytes: shorter rows cost less without the call of memcpy
 LARGE = 1 << 18  # bytes from which on several threads pay
 _ROWS = 128  # of the target that are written to by turns: as many memory pages, and a cache line of each
 _GROUPS = (2, 3, 4)  # elements that are moved together
+_VECTOR = 64  # bytes that are turned round together
 _NUMBERS = ("source_start", "target_start", "inner", "inner_source", "inner_target", "middle", "middle_source", "middle_target", "rank")
 
 
@@ -53,6 +55,9 @@ def _choose(axes: list[Axis], itemsize: int) -> tuple[str, list[Axis]]:
         return "rows", axes
     if target == itemsize and source == 0 and extent * itemsize >= _SHORT:
         return "fill", axes
+    group, turned = (extent, axes[:-1]) if target == source == itemsize and extent in _GROUPS else (1, axes)
+    if turned and turned[-1][0] > 1 and turned[-1][1] == (-group * itemsize, group * itemsize) and itemsize <= 8:
+        return f"turn{group}", turned
     if target == itemsize and extent > 1 and itemsize <= 8:
         other = next((axis for axis in axes[:-1] if axis[1][0] == itemsize and axis[0] > 1), None)
         if other is not None and source != itemsize:
@@ -127,8 +132,8 @@ def _build(kind: str, itemsize: int) -> str:
             _swap(w, origin, place, itemsize)
         else:
             with w.range(w.middle) as middle:
-                group = int(kind.removeprefix("group")) if kind.startswith("group") else 1
-                row = {"rows": _row, "fill": _fill}.get(kind, functools.partial(_items, group=group))
+                row = {"rows": _row, "fill": _fill, "items": _items}.get(kind) or \
+                    functools.partial(_turn if kind.startswith("turn") else _items, group=int(kind[-1]))
                 row(w, w.at(origin, w.b.mul(middle, w.middle_source)), w.at(place, w.b.mul(middle, w.middle_target)), itemsize)
     return w.finish()
 
@@ -143,16 +148,31 @@ def _fill(w: Writer, source: IR, target: IR, itemsize: int) -> None:
     w.strips(w.inner, lambda index, lanes: w.store(w.broadcast(value, lanes), w.item(target, index, kind), kind), max(64 // itemsize, 1))
 
 
-def _items(w: Writer, source: IR, target: IR, itemsize: int, group: int = 1) -> None:
+def _turn(w: Writer, source: IR, target: IR, itemsize: int, group: int) -> None:
+    """As many groups as a vector holds change places in it."""
+    count = max(_VECTOR // itemsize // group, 2)
+    whole = w.b.udiv(w.inner, number(count))
+    lanes = [group * place + k for place in reversed(range(count)) for k in range(group)]
+    with w.range(whole) as index:
+        first = w.b.mul(index, number(count))
+        origin = w.at(source, w.b.mul(w.b.add(first, number(count - 1)), w.inner_source))
+        values = w.load(origin, word(itemsize), len(lanes))
+        w.store(w.shuffle(values, values, lanes), w.at(target, w.b.mul(first, w.inner_target)), word(itemsize))
+    _items(w, source, target, itemsize, group, w.b.mul(whole, number(count)))
+
+
+def _items(w: Writer, source: IR, target: IR, itemsize: int, group: int = 1, start: IR = None) -> None:
+    """Groups from ``start`` on, one by one."""
     kind, b = word(itemsize), w.b
+    start = number(0) if start is None else start
 
     def move(index: IR) -> None:
         origin, place = w.at(source, b.mul(index, w.inner_source)), w.at(target, b.mul(index, w.inner_target))
         for value, offset in [(w.load(w.at(origin, itemsize * k), kind), itemsize * k) for k in range(group)]:
             w.store(value, w.at(place, offset), kind)
 
-    whole = b.and_(w.inner, number(-4))
-    with w.range(whole, 0, 4) as index:
+    whole = b.add(start, b.and_(b.sub(w.inner, start), number(-4)))
+    with w.range(whole, start, 4) as index:
         for k in range(4):
             move(b.add(index, number(k)))
     with w.range(w.inner, whole) as index:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from penstock.native.vector.vectors import I32, I64, IR, LANES
 from penstock.native.vector.writer import FLOAT, Writer, of
 
 _TAPS = 16  # of an element: with more of them, few elements have as many
+_FEW = 4  # taps that kernels have in a row, without a loop: those of bilinear and bicubic weights
 
 
 class Resampling:
@@ -43,26 +45,36 @@ class Resampling:
         lines, indices = np.nonzero(matrix)
         starts = np.searchsorted(lines, np.arange(len(matrix) + 1)).astype(np.int64)
         weights, taps = matrix[lines, indices].astype(np.float32), np.diff(starts)
-        if inner < LANES and taps.min() > 0 and taps.max() <= _TAPS:
-            tables, code = _picks(starts, indices, weights, inner), Code.of("resample short", lambda: _build_short(False))
+        most = int(taps.max())
+        few = most if taps.min() > 0 and most <= _FEW else None
+        if inner < LANES and taps.min() > 0 and most <= _TAPS:
+            tables, code = _picks(starts, indices, weights, inner), Code.of(f"resample short {few}", lambda: _build_short(False, few))
             windows = _windows(tables[0].reshape(len(tables[0]), -1), matrix.shape[1] * inner) if target.has("avx512f") else None
             if windows is not None:
-                tables, code = [*tables, *windows], Code.of("resample near", lambda: _build_short(True))
-            parts = [[*part, matrix.shape[1] * inner, len(matrix) * inner, int(taps.max())]
+                tables, code = [*tables, *windows], Code.of(f"resample near {few}", lambda: _build_short(True, few))
+            parts = [[*part, matrix.shape[1] * inner, len(matrix) * inner, most]
                      for part in split_work(outer, self.emit.threads, result.size)]
         else:
-            tables, code = [starts, indices.astype(np.int64), weights], Code.of("resample", _build)
+            if few:  # as many for each
+                places, shares = _padded(starts, weights)
+                starts, indices, weights = np.arange(len(matrix) + 1) * few, indices[places].T.reshape(-1), shares.T.reshape(-1)
+            tables, code = [starts, indices.astype(np.int64), weights], Code.of(f"resample {few}", lambda: _build(few))
             parts = [[*part, matrix.shape[1], len(matrix), inner] for part in split_work(outer * len(matrix), self.emit.threads, result.size)]
         self.emit.call(code, [self.emit.contiguous(array), *map(self.emit.constant, tables), result], parts, "resample",
                        flops=2 * outer * inner * len(indices))
         return result
 
 
-def _picks(starts: np.ndarray, indices: np.ndarray, weights: np.ndarray, inner: int) -> list[np.ndarray]:
-    """For each tap, what every element of a row of results takes: the element of the source row, and its weight, 0 where there are fewer taps."""
+def _padded(starts: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """As many taps for each output, [taps, outputs]: which ones those are, and their weights, 0 for a tap that is there again."""
     taps = np.diff(starts)
-    places = starts[:-1] + np.minimum(np.arange(taps.max())[:, None], taps - 1)  # [taps, outputs]
-    shares = np.where(np.arange(taps.max())[:, None] < taps, weights[places], np.float32(0))
+    places = starts[:-1] + np.minimum(np.arange(taps.max())[:, None], taps - 1)
+    return places, np.where(np.arange(taps.max())[:, None] < taps, weights[places], np.float32(0))
+
+
+def _picks(starts: np.ndarray, indices: np.ndarray, weights: np.ndarray, inner: int) -> list[np.ndarray]:
+    """For each tap, what every element of a row of results takes: the element of the source row, and its weight."""
+    places, shares = _padded(starts, weights)
     elements = indices[places][:, :, None] * inner + np.arange(inner)
     return [elements.astype(np.int64), np.repeat(shares[:, :, None], inner, axis=2)]
 
@@ -80,7 +92,20 @@ def _windows(elements: np.ndarray, inputs: int) -> list[np.ndarray] | None:
     return [starts, picks.astype(np.int32)] if picks.max() < 2 * LANES else None
 
 
-def _build_short(near: bool) -> str:
+def _summed(w: Writer, few: int | None, taps: IR, lanes: int, product: Callable[[IR], IR], start: IR | int = 0) -> IR:
+    """The sum of the products of all taps: of ``few`` of them, or from ``start`` to ``taps`` in a loop."""
+    if few:
+        total = w.splat(FLOAT, 0.0, lanes)
+        for tap in range(few):
+            total = w.b.fadd(total, product(number(tap)))
+        return total
+    place = w.variable(of(FLOAT, lanes), w.splat(FLOAT, 0.0, lanes))
+    with w.range(taps, start) as tap:
+        w.b.store(w.b.fadd(w.b.load(place, typ=of(FLOAT, lanes)), product(tap)), place)
+    return w.b.load(place, typ=of(FLOAT, lanes))
+
+
+def _build_short(near: bool, few: int | None) -> str:
     """Where few elements lie behind each place, such as the channels of an image: elements of a whole row at a time, picked one by one; ``near``: out
     of two vectors, as ``_windows`` says."""
     w = Writer(["source", "elements", "weights", *(["starts", "picks"] if near else []), "result"], ["first", "last", "inputs", "outputs", "taps"])
@@ -108,33 +133,37 @@ def _build_short(near: bool) -> str:
         row, target = w.item(w.source, b.mul(line, w.inputs), FLOAT), w.item(w.result, b.mul(line, w.outputs), FLOAT)
 
         def strip(at: IR, lanes: int) -> None:
-            total = w.variable(of(FLOAT, lanes), w.splat(FLOAT, 0.0, lanes))
-            with w.range(w.taps) as tap:
+            def product(tap: IR) -> IR:
                 place = b.add(b.mul(tap, w.outputs), at)
                 value = from_window(row, tap, at) if near and lanes == LANES else one_by_one(row, place, lanes)
-                weight = w.load(w.item(w.weights, place, FLOAT), FLOAT, lanes)
-                b.store(b.fadd(b.load(total, typ=of(FLOAT, lanes)), b.fmul(weight, value)), total)
-            w.store(b.load(total, typ=of(FLOAT, lanes)), w.item(target, at, FLOAT), FLOAT)
+                return b.fmul(w.load(w.item(w.weights, place, FLOAT), FLOAT, lanes), value)
+            w.store(_summed(w, few, w.taps, lanes, product), w.item(target, at, FLOAT), FLOAT)
 
         w.strips(w.outputs, strip)
     return w.finish()
 
 
-def _build() -> str:
+def _build(few: int | None) -> str:
+    """Along an axis behind which many elements lie: rows of them, each times its weight."""
     w = Writer(["source", "starts", "indices", "weights", "result"], ["first", "last", "inputs", "outputs", "inner"])
     b = w.b
+
+    def tap_of(entry: IR, tap: IR) -> tuple[IR, IR]:
+        """The row of the source of a tap, and its weight."""
+        row = b.add(b.mul(entry, w.inputs), w.load(w.item(w.indices, tap, I64), I64))
+        return w.item(w.source, b.mul(row, w.inner), FLOAT), w.load(w.item(w.weights, tap, FLOAT), FLOAT)
+
     with w.range(w.last, w.first) as line:
         entry, output = b.udiv(line, w.outputs), b.urem(line, w.outputs)
         start, stop = (w.load(w.item(w.starts, b.add(output, number(k)), I64), I64) for k in range(2))
+        target = w.item(w.result, b.mul(line, w.inner), FLOAT)
+        known = [tap_of(entry, b.add(start, number(tap))) for tap in range(few or 0)]
 
         def strip(at: IR, lanes: int) -> None:
-            total = w.variable(of(FLOAT, lanes), w.splat(FLOAT, 0.0, lanes))
-            with w.range(stop, start) as tap:
-                row = b.add(b.mul(entry, w.inputs), w.load(w.item(w.indices, tap, I64), I64))
-                value = w.load(w.item(w.source, b.add(b.mul(row, w.inner), at), FLOAT), FLOAT, lanes)
-                weight = w.broadcast(w.load(w.item(w.weights, tap, FLOAT), FLOAT), lanes)
-                b.store(b.fadd(b.load(total, typ=of(FLOAT, lanes)), b.fmul(weight, value)), total)
-            w.store(b.load(total, typ=of(FLOAT, lanes)), w.item(w.result, b.add(b.mul(line, w.inner), at), FLOAT), FLOAT)
+            def product(tap: IR) -> IR:
+                row, weight = known[tap.constant] if known else tap_of(entry, tap)
+                return b.fmul(w.broadcast(weight, lanes), w.load(w.item(row, at, FLOAT), FLOAT, lanes))
+            w.store(_summed(w, few, stop, lanes, product, start), w.item(target, at, FLOAT), FLOAT)
 
         w.strips(w.inner, strip)
     return w.finish()

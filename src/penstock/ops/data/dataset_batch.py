@@ -13,6 +13,7 @@ from penstock.graph.attrs import count as length_attr
 from penstock.graph.shape import brackets
 from penstock.ops.common import strings
 from penstock.ops.data.dataset_core import OUTPUTS, Element, Elements, Source, batches, dataset_op, integer, positive, rows, scalar
+from penstock.state.result_memory import LARGE, RESULTS
 
 _INPUT = "input_dataset: variant"
 _PADDED = f"{_INPUT}, batch_size: int64, padded_shapes: N * int64, padding_values: Toutput_types"
@@ -41,7 +42,14 @@ def _stack(index: int, values: tuple[Any, ...]) -> np.ndarray:
         if array.shape != shape:
             raise invalid_argument(f"Cannot batch tensors with different shapes in component {index}. First element had shape {brackets(shape)} "
                                    f"and element {number} had shape {brackets(array.shape)}.", "padded_batch() makes them as long as the longest")
-    return np.concatenate(arrays).reshape(len(arrays), *shape) if shape else np.stack(arrays)  # without an axis more for each: twice as fast
+    if not shape:
+        return np.stack(arrays)
+    if len(arrays) * arrays[0].nbytes < LARGE or any(array.dtype != arrays[0].dtype for array in arrays):
+        return np.concatenate(arrays).reshape(len(arrays), *shape)  # without an axis more for each: twice as fast
+    batch = RESULTS.empty((len(arrays), *shape), arrays[0].dtype)
+    np.concatenate(arrays, out=batch.reshape(-1, *shape[1:]))
+    RESULTS.keep(batch)
+    return batch
 
 
 def take_batch(elements: Elements, size: int) -> Element | None:

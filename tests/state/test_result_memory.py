@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.execute import result_memory
-from penstock.execute.result_memory import LARGE, RESULTS, Results
 from penstock.native.config import config
+from penstock.state import result_memory
+from penstock.state.result_memory import LARGE, RESULTS, Results
 
 SHAPE = (LARGE // 4,)
 
