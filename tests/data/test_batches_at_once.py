@@ -142,8 +142,8 @@ def test_a_dataset_that_is_made_again_is_still_read_in_blocks(monkeypatch, tmp_p
 def test_large_batches_that_were_dropped_are_the_memory_of_later_ones_and_held_ones_stay():
     def batches(keep):
         with tf.Graph().as_default(), tf.Session() as session:
-            dataset = Dataset.from_generator(lambda: (np.full([300, 1000], number, np.float32) for number in range(40)), tf.float32, [300, 1000]).batch(4)
-            element = dataset.make_one_shot_iterator().get_next()
+            arrays = lambda: (np.full([300, 1000], number, np.float32) for number in range(40))
+            element = Dataset.from_generator(arrays, tf.float32, [300, 1000]).batch(4).make_one_shot_iterator().get_next()
             addresses, kept = set(), []
             for number in range(10):
                 batch = session.run(element)

@@ -28,8 +28,6 @@ class Results:
         if array.base is not None or not array.flags.c_contiguous or array.dtype.hasobject:
             return
         with self._lock:
-            if any(array is other for other in self._arrays):
-                return
             self._arrays.append(array)
             self._bytes += array.nbytes
             while self._bytes > _MOST:

@@ -48,8 +48,7 @@ def _stack(index: int, values: tuple[Any, ...]) -> np.ndarray:
         return np.concatenate(arrays).reshape(len(arrays), *shape)  # without an axis more for each: twice as fast
     batch = RESULTS.empty((len(arrays), *shape), arrays[0].dtype)
     np.concatenate(arrays, out=batch.reshape(-1, *shape[1:]))
-    RESULTS.keep(batch)
-    return batch
+    return batch  # sessions keep it when they hand it out
 
 
 def take_batch(elements: Elements, size: int) -> Element | None:
