@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.execute.pipeline import Pipeline
 from support.pipelines import drain, listed
 
 Dataset, experimental = tf.data.Dataset, tf.data.experimental
@@ -85,3 +86,21 @@ def test_the_error_names_the_op_and_the_line():
     with tf.Session() as sess, pytest.raises(tf.errors.InvalidArgumentError) as caught:
         sess.run(x)
     assert "indices" in str(caught.value) and "test_traced_function.py" in str(caught.value)
+
+
+def test_plans_of_random_functions_are_used_again_and_their_numbers_begin_anew(monkeypatch):
+    planned = []
+    monkeypatch.setattr(Pipeline, "_function_plan", lambda self, function, *rest, plan=Pipeline._function_plan, **options:
+                        (planned.append(function.name), plan(self, function, *rest, **options))[1])
+    with tf.Graph().as_default(), tf.Session() as session:
+        numbers = Dataset.from_tensor_slices(np.arange(60, dtype=np.float32))
+        iterator = numbers.map(lambda x: tf.random_uniform([], seed=3) + 0 * x, num_parallel_calls=2).make_initializable_iterator()
+        element = iterator.get_next()
+        epochs = []
+        for _ in range(6):
+            session.run(iterator.initializer)
+            epochs.append(sorted(session.run(element) for _ in range(60)))
+            with pytest.raises(tf.errors.OutOfRangeError):
+                session.run(element)
+    assert len(set(epochs[0])) == 60 and all(epoch == epochs[0] for epoch in epochs[1:])
+    assert sum("map" in name for name in planned) <= 3, planned

@@ -24,7 +24,7 @@ class Environment:
 
     call_function: CallFunction
     call_later: CallFunction  # for functions of datasets, which are called beside the steps and beside each other: one thread for each
-    new_calls: Callable[[], CallFunction]  # ``call_later`` for a function whose random numbers begin anew
+    lasting_calls: Callable[[FuncGraph, bool], CallFunction]  # ``call_later`` for what outlives a step; True: random numbers begin anew
     known_shapes_only = False  # of what the graph tells no shapes NumPy runs all: with several callers, when code is ready is a matter of chance
 
     def __init__(self, devices: list[Device], soft_placement: bool = False, log_placement: bool = False,
@@ -44,7 +44,7 @@ class Environment:
         return other
 
     def with_own_states(self, states: dict[str, dict[str, Any]]) -> Environment:
-        """The same, with other states of nodes."""
+        """The same, with other states of nodes, and plans of its own."""
         other = copy.copy(self)
         other.states, other.plans = states, {}
         return other

@@ -57,10 +57,10 @@ class KernelContext:
         call = environment.call_later if self.node.definition.calls_later else environment.call_function
         return call(function, device or self._function_device, arguments, self.step)
 
-    def calls(self, anew: bool) -> Callable[[FuncGraph, list[Any]], list[Any]]:
-        """`call` for what outlives the step. ``anew``: random numbers begin again, unless this node is one of a function that is called so itself."""
-        environment = self._environment
-        call = environment.new_calls() if anew else environment.call_later
+    def calls(self, function: FuncGraph, anew: bool) -> Callable[[FuncGraph, list[Any]], list[Any]]:
+        """`call` for what outlives the step, of a function and of forms of it. ``anew``: random numbers begin again, unless this node is one of a
+        function that is called so itself."""
+        call = self._environment.lasting_calls(function, anew)
         return lambda function, arguments: call(function, self._function_device, arguments, self.step)
 
     def on_host(self, value: Any, dtype: DType) -> Any:

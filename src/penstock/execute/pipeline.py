@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from tensorboard.compat.proto.config_pb2 import RunMetadata
@@ -32,6 +34,7 @@ from penstock.program.devices import kind_of
 from penstock.program.ir import Program, can_begin_anew
 from penstock.program.stages import Stages
 
+_SPARES = 2  # per function: a new iterator is made before the old one is forgotten
 _LONG = 20_000  # kernels in loops, a fifth of a second or more: the compiler takes less
 
 
@@ -46,9 +49,10 @@ class Pipeline(Stages):
         self._later = [environment.for_datasets(several) for several in (False, True)]
         environment.call_function = functools.partial(self._call, environment)
         for each in (environment, *self._later):
-            each.call_later, each.new_calls = self._call_later, self._new_calls
+            each.call_later, each.lasting_calls = self._call_later, self._lasting_calls
         for each in self._later:
             each.call_function = self._call_later
+        self._spares: WeakKeyDictionary[FuncGraph, list[_OwnCalls]] = WeakKeyDictionary()  # by their functions, those that nobody uses now
 
     def pack(self, program: Program, native: bool = True, frames: bool = False, caller: str = "", environment: Environment | None = None) -> Plan:
         """The plan of a program whose nodes have their devices; ``frames`` if tensors that come from elsewhere may be dead.
@@ -91,16 +95,13 @@ class Pipeline(Stages):
         """Runs a function of a dataset."""
         return self._call(self._later[not works_alone()], function, device, arguments, step)
 
-    def _new_calls(self) -> CallFunction:
-        """`_call_later` with states of its own: those of the function that it calls, and of the datasets that this one makes."""
-        states: dict[str, dict[str, Any]] = {}
-        own = [each.with_own_states(states) for each in self._later]
-
-        def call(function: FuncGraph, device: str, arguments: list[Any], step: Step) -> list[Any]:
-            return self._call(own[not works_alone()], function, device, arguments, step)
-        for each in own:
-            each.call_later = each.call_function = call
-            each.new_calls = lambda: call
+    def _lasting_calls(self, function: FuncGraph, anew: bool) -> CallFunction:
+        if not anew:
+            return self._call_later
+        spares = self._spares.setdefault(function, [])
+        own = spares.pop() if spares else _OwnCalls(self._call, self._later)
+        call = functools.partial(own.call)
+        weakref.finalize(call, own.give_back, spares).atexit = False
         return call
 
     def _function_plan(self, function: FuncGraph, device: str, environment: Environment, native: bool = True) -> tuple[int, Plan]:
@@ -115,8 +116,41 @@ class Pipeline(Stages):
     def clear(self) -> None:
         """Forgets the plans of functions."""
         self._probed = {}
+        self._spares.clear()
         for each in (self.environment, *self._later):
             each.plans.clear()
+
+
+class _OwnCalls:
+    """``call_later`` with states of its own: those of the function that it calls, and of the datasets that this one makes.
+
+    An iterator that is initialised anew has calls of its own. The plans of those that an earlier one has used do for it if nothing is left in them
+    but states of nodes, which are forgotten. That is not so where the function has made a dataset, nor of a function that one thread calls at a
+    time: when its native code takes over depends on how often it was called, which must not depend on when an earlier iterator was forgotten.
+    """
+
+    def __init__(self, call: Callable[..., list[Any]], environments: Sequence[Environment]) -> None:
+        self._call, self._states, self._lasts = call, dict[str, dict[str, Any]](), False
+        self._alone, self._several = self._own = [each.with_own_states(self._states) for each in environments]
+        for each in self._own:
+            each.call_later = each.call_function = self.call
+            each.lasting_calls = self._for_dataset
+
+    def call(self, function: FuncGraph, device: str, arguments: list[Any], step: Step) -> list[Any]:
+        """As ``CallFunction``."""
+        return self._call(self._own[not works_alone()], function, device, arguments, step)
+
+    def _for_dataset(self, function: FuncGraph, anew: bool) -> CallFunction:
+        self._lasts = True
+        return self.call
+
+    def give_back(self, spares: list[_OwnCalls]) -> None:
+        """Its user is gone: it becomes one of the spare ones."""
+        if self._lasts or self._alone.plans or len(spares) >= _SPARES:
+            return
+        for state in self._states.values():
+            state.clear()
+        spares.append(self)
 
 
 def _why_numpy(native: bool) -> str:

@@ -130,7 +130,7 @@ class BoundFunction:
     def __init__(self, ctx: Any, function: Any, captured: list[Any]) -> None:
         if not isinstance(function, FuncGraph):
             raise KernelError(NotFoundError, f"Function {function} is not defined: {getattr(function, 'reason', 'it is not part of the graph')}")
-        self._function, self._call = function, ctx.calls(_draws(function))
+        self._function, self._call = function, ctx.calls(function, _draws(function))
         self._captured = by_value(function.inputs[len(function.inputs) - len(captured):], captured)
 
     def __call__(self, *components: Any) -> Element:
