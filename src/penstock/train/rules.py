@@ -18,6 +18,7 @@ from penstock.ops.array.cast import cast
 from penstock.ops.flow.misc import group
 from penstock.ops.math.elementwise import multiply
 from penstock.ops.math.powers import sqrt
+from penstock.ops.state import training as _training  # noqa: F401 (the operations of the rules, which are looked up by their names)
 from penstock.train.optimizer import DirectSubclass, Optimizer
 from penstock.variables.assign import assign, assign_sub, scatter_add, scatter_sub
 from penstock.variables.initializers import Constant, Ones
