@@ -54,13 +54,13 @@ def test_restart(pipeline):
     iterator = pipeline(Dataset.range(10**6)).make_initializable_iterator()
     x = iterator.get_next()
     with tf.Session() as sess:
-        counts = []
+        sess.run(iterator.initializer)
+        sess.run(x)
+        of_one_run = data_threads()
         for _ in range(4):
             sess.run(iterator.initializer)
             sess.run(x)
-            time.sleep(0.05)
-            counts.append(data_threads())
-    assert max(counts) <= counts[0] + 3, counts  # those of the run before may still be on their way out
+            assert no_threads_left(but=of_one_run + 3)  # some may not have begun in the first run
 
 
 def test_session_is_forgotten(pipeline):
@@ -128,7 +128,7 @@ def test_an_exit_in_a_thread_is_an_error_of_the_step():
 def test_reset_ends_a_step_that_waits():
     begun, go_on, errors = threading.Event(), threading.Event(), []
     with tf.Graph().as_default(), tf.Session() as sess:
-        x = Dataset.range(3).map(lambda v: tf.py_func(lambda value: (begun.set(), go_on.wait(5), value)[2], [v], tf.int64)).prefetch(1)
+        x = Dataset.range(3).map(lambda v: tf.py_func(lambda value: (begun.set(), go_on.wait(2 * PATIENCE), value)[2], [v], tf.int64)).prefetch(1)
         x = x.make_one_shot_iterator().get_next()
 
         def run():
@@ -141,7 +141,7 @@ def test_reset_ends_a_step_that_waits():
         thread.start()
         assert begun.wait(PATIENCE)
         tf.Session.reset("")
-        thread.join(3)
+        thread.join(PATIENCE)
         go_on.set()
         assert not thread.is_alive() and isinstance(errors[0], tf.errors.CancelledError)
     assert no_threads_left()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import penstock as tf
+from support.threads import PATIENCE
 
 
 def drain(session: Any, fetches: Any) -> list[Any]:
@@ -33,11 +34,11 @@ def data_threads() -> int:
     return sum(thread.name == "penstock-data" for thread in threading.enumerate())
 
 
-def no_threads_left(seconds: float = 5.0, collecting: bool = False) -> bool:
-    """True as soon as no thread works ahead any more; ``collecting`` what is not referred to any more."""
-    end = time.monotonic() + seconds
-    while data_threads() and time.monotonic() < end:
+def no_threads_left(collecting: bool = False, but: int = 0) -> bool:
+    """True as soon as no thread works ahead any more, but for some; ``collecting`` what is not referred to any more."""
+    end = time.monotonic() + PATIENCE
+    while data_threads() > but and time.monotonic() < end:
         time.sleep(0.01)
         if collecting:
             gc.collect()
-    return not data_threads()
+    return data_threads() <= but
