@@ -13,11 +13,13 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Tensor
-from penstock.graph.scopes import control_dependencies, name_scope
-from penstock.ops.array.pack import stack
+from penstock.graph.scopes import control_dependencies
+from penstock.ops.array.pack import concat
 from penstock.ops.array.passing import IdentityN
-from penstock.ops.array.shape_ops import reshape
-from penstock.ops.constant import identity
+from penstock.ops.array.shape_ops import reshape, shape, size
+from penstock.ops.constant import constant, identity
+from penstock.ops.flow.control_flow import while_loop
+from penstock.ops.flow.tensor_array_class import TensorArray
 
 _numbers = itertools.count(1)
 
@@ -150,17 +152,24 @@ def hessians(ys: Any, xs: Any, name: str = "hessians", colocate_gradients_with_o
              aggregation_method: int | None = None) -> list[Tensor]:
     """``tf.hessians``: for each x the tensor of second derivatives of the sum of ys, of shape x.shape + x.shape.
 
-    The number of elements of each x must be known when the graph is built: one gradient is built per element.
+    A loop goes over the elements of x.
     """
     xs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
-    options: dict[str, Any] = {"colocate_gradients_with_ops": colocate_gradients_with_ops, "gate_gradients": gate_gradients}
-    results = []
-    with name_scope(name):
-        for x, gradient in zip(xs, gradients(ys, xs, **options)):
-            count = gradient.shape.num_elements()
-            if count is None:
-                raise ValueError(f"tf.hessians needs a fully known shape, {x} has {gradient.shape}")
-            flat = reshape(gradient, [-1])
-            rows = [gradients(flat[index], x, unconnected_gradients="zero", **options)[0] for index in range(count)]
-            results.append(reshape(stack(rows), gradient.shape.as_list() * 2))
-    return results
+    options: dict[str, Any] = {"colocate_gradients_with_ops": colocate_gradients_with_ops, "gate_gradients": gate_gradients,
+                               "aggregation_method": aggregation_method}
+    return [_second_derivatives(reshape(gradient, [-1]), x, options) for x, gradient in zip(xs, gradients(ys, xs, **options))]  # without a scope
+
+
+def _second_derivatives(gradient: Tensor, x: Any, options: dict[str, Any]) -> Tensor:
+    """The derivatives of the elements of a flat gradient with respect to ``x``."""
+    number = size(x)
+    rows = TensorArray(x.dtype.base_dtype, number)
+
+    def add_row(index: Tensor, result: TensorArray) -> tuple[Tensor, TensorArray]:
+        return index + 1, result.write(index, gradients(gradient[index], x, unconnected_gradients="zero", **options)[0])
+
+    _, rows = while_loop(lambda index, _: index < number, add_row, (constant(0), rows))
+    extents = shape(x)
+    result = reshape(rows.stack(), concat([extents, extents], 0))
+    result.set_shape(x.shape.concatenate(x.shape))
+    return result

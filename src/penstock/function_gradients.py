@@ -7,13 +7,13 @@ gathers rows stays sparse: the rows of each iteration go onto a list too.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from tensorboard.compat.proto.attr_value_pb2 import AttrValue
 
-from penstock.gradients import gradients
+from penstock.gradients import add_up, gradients
 from penstock.graph import dtypes
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import to_tensor
@@ -25,8 +25,10 @@ from penstock.graph.opdef import lookup
 from penstock.graph.shape import TensorShape
 from penstock.graph.stacks import needed_inputs
 from penstock.graph.traverse import operations_behind
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import zeros, zeros_like
 from penstock.ops.array.pack import concat
+from penstock.ops.array.sequences import range as range_
 from penstock.ops.constant import constant, identity
 from penstock.ops.flow.control_flow import share_inputs
 from penstock.ops.flow.functional import If, While
@@ -102,6 +104,7 @@ def as_dense(grad: Any) -> Any:
 # --- If --------------------------------------------------------------------------------------------------------------
 
 _SWITCH_GRADIENT = 6  # nodes of the gradient of what a branch takes from outside: Switch, Identity, zeros for the branch that is not taken, Merge
+_SLICES_GRADIENT = 10  # further nodes, if it is IndexedSlices: the zeros as such, and two more Merge
 
 
 def _save_in_branch(op: Operation, branch: FuncGraph, other: FuncGraph) -> Callable[[Backward, Tensor], Tensor]:
@@ -149,25 +152,68 @@ def _inputs_that_need_gradients(op: Operation) -> Sequence[bool]:
 
 def _switch_nodes(backward: Sequence[tuple[Backward, list[Any]]], dys: Sequence[Any]) -> int:
     """How many nodes the gradient of a conditional of Switch and Merge has, as TensorFlow builds it."""
-    own = sum(graph.next_op_seed() for graph, _ in backward)
-    by_branch = [[grad is not None for grad in grads] for _, grads in backward]
-    return sum(dy is not None for dy in dys) + own + _SWITCH_GRADIENT * sum(map(sum, by_branch)) + sum(map(all, zip(*by_branch)))
+    number = sum(dy is not None for dy in dys) + sum(graph.next_op_seed() for graph, _ in backward)
+    for by_branch in zip(*(grads for _, grads in backward)):
+        grads = [grad for grad in by_branch if grad is not None]
+        slices = [grad for grad in grads if isinstance(grad, IndexedSlices)]
+        number += _SWITCH_GRADIENT * len(grads) + sum(_SLICES_GRADIENT + (grad.indices.dtype.base_dtype is dtypes.int64) for grad in slices)
+        if len(grads) == 2:  # the two are added up
+            number += 3 + len({grad.indices.dtype.base_dtype for grad in slices}) if len(slices) == 2 else 1 + 5 * len(slices)
+    return number
+
+
+class _BranchGradients:
+    """The gradients of one input of the branches: what each branch of the backward If gives for it, and what becomes of the outputs.
+
+    If only rows of it have a gradient, the gradient stays IndexedSlices, as in TensorFlow: one part for each branch that gathers rows. When the other
+    branch is taken, the part is all of its rows, with zeros: so the updates of optimizers see them.
+    """
+
+    def __init__(self, by_branch: Sequence[Any]) -> None:
+        self.grads = by_branch
+        is_sparse = not any(isinstance(grad, Tensor) for grad in by_branch)
+        self.sparse_branches = [branch for branch in (1, 0) if is_sparse and by_branch[branch] is not None]
+
+    def outputs(self, branch: int, source: Tensor) -> list[Tensor]:
+        """What a branch gives for the input ``source``."""
+        grad = self.grads[branch]
+        if not self.sparse_branches:
+            return [zeros_for(source) if grad is None else to_tensor(as_dense(grad))]
+        result = []
+        for owner in self.sparse_branches:
+            indices = self.grads[owner].indices
+            result += [grad.values, grad.indices] if owner == branch else [zeros_for(source), _row_numbers(source, indices.dtype.base_dtype)]
+        return result
+
+    def merge(self, outputs: Iterator[Tensor], source: Tensor) -> Any:
+        """The gradient out of the next outputs of the backward If, whose names an export can keep, as tf.cond does it."""
+        if not self.sparse_branches:
+            return identity(next(outputs), name="Merge")
+        shape = to_tensor(_shape_of(source), dtype=dtypes.int32)
+        return add_up([IndexedSlices(identity(next(outputs), name="Merge"), identity(next(outputs), name="Merge"), shape)
+                       for _ in self.sparse_branches])
+
+
+def _row_numbers(table: Tensor, dtype: DType) -> Tensor:
+    """The indices of all rows of a table."""
+    shape = _shape_of(table)
+    return cast(range_(shape[0]), dtype)
 
 
 def _backward_if(op: Operation, branches: Sequence[FuncGraph], backward: Sequence[tuple[Backward, list[Any]]]) -> list[Any]:
     graphs, all_grads = zip(*backward)
-    wanted = [index for index in range(len(branches[0].inputs)) if any(grads[index] is not None for grads in all_grads)]
-    for graph, branch, grads in zip(graphs, branches, all_grads):
+    by_input = {index: _BranchGradients(grads) for index, grads in enumerate(zip(*all_grads)) if any(grad is not None for grad in grads)}
+    for number, (graph, branch) in enumerate(zip(graphs, branches)):
         with graph.as_default():
-            graph.outputs = [graph.capture(zeros_for(branch.inputs[index]) if grads[index] is None else to_tensor(as_dense(grads[index])))
-                             for index in wanted]
+            graph.outputs = [graph.capture(tensor) for index, grads in by_input.items() for tensor in grads.outputs(number, branch.inputs[index])]
     result: list[Any] = [None] * len(op._inputs)
-    if wanted:
+    if by_input:
         captured = share_inputs(list(graphs), 0)
         node = If.node([op._inputs[0], captured], {"then_branch": graphs[0], "else_branch": graphs[1],
                                                    "Tout": [tensor.dtype.base_dtype for tensor in graphs[0].outputs]}, name="If")
-        for index, tensor in zip(wanted, node.outputs):
-            result[1 + index] = identity(tensor, name="Merge")  # the name that an export can keep, as tf.cond does it
+        outputs = iter(node.outputs)
+        for index, grads in by_input.items():
+            result[1 + index] = grads.merge(outputs, op._inputs[1 + index])
     return result
 
 

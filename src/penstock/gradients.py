@@ -201,7 +201,7 @@ class _BackwardWalk:
     def total(self, tensor: Tensor) -> Any:
         """The sum of the gradients collected for a tensor; None if there are none."""
         if tensor not in self._totals:
-            self._totals[tensor] = _sum(self._collected.get(tensor, []))
+            self._totals[tensor] = add_up(self._collected.get(tensor, []))
         return self._totals[tensor]
 
     def _scope_of(self, op: Operation) -> contextlib.AbstractContextManager[Any]:
@@ -328,7 +328,8 @@ def _check_shape(op: Operation, index: int, tensor: Tensor, grad: Any) -> Any:
 
 # --- adding up -------------------------------------------------------------------------------------------------------
 
-def _sum(grads: list[Any]) -> Any:
+def add_up(grads: list[Any]) -> Any:
+    """The sum of gradients: IndexedSlices if all of them are; None if there are none."""
     if not grads:
         return None
     if len(grads) == 1:

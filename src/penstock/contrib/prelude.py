@@ -84,7 +84,7 @@ from penstock.ops.linalg.matmul import matmul
 from penstock.ops.linalg.matrix_functions import norm
 from penstock.ops.math.add_n import add_n
 from penstock.ops.math.argmax import argmax, argmin
-from penstock.ops.math.clip import clip_by_global_norm, clip_by_norm, global_norm
+from penstock.ops.math.clip import clip_by_global_norm, clip_by_norm, clip_by_value, global_norm
 from penstock.ops.math.compare import (
     equal,
     greater,

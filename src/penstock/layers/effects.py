@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from penstock.graph import dtypes, nest
 from penstock.graph.convert import to_tensor
-from penstock.graph.graph import Graph, default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.layers import settings
 from penstock.layers.calls import current_call, outermost_call
@@ -24,19 +23,15 @@ metric_adders: list[Callable[..., None]] = []
 
 
 class DeferredLoss:
-    """A loss that a function without arguments makes: once per graph, when it is asked for; in imperative style, each time."""
+    """A loss that a function without arguments makes, each time it is asked for, as TensorFlow does: seeds count its operations."""
 
     def __init__(self, function: Any, unconditional: bool) -> None:
         self._function, self._unconditional = function, unconditional
-        self._made: dict[Graph, Effect | None] = {}
 
     def effect(self) -> Effect | None:
         """The loss in the default graph; None if the function made none."""
-        graph = default_graph()
-        if graph not in self._made or graph.imperative:  # there, the loss of this moment is meant
-            value = self._function()
-            self._made[graph] = None if value is None else Effect(as_loss(value), self._unconditional)
-        return self._made[graph]
+        value = self._function()
+        return None if value is None else Effect(as_loss(value), self._unconditional)
 
 
 def as_loss(value: Any) -> Tensor:

@@ -45,6 +45,14 @@ def cases(tf, np):
         x = tf.constant([1.0, 2.0, 3.0])
         return tf.identity(tf.hessians(tf.reduce_prod(x) * x[0], x)[0], name="second")
 
+    def hessian_of_unknown_length():
+        x = tf.placeholder_with_default([1.0, 2.0, 3.0], [None])
+        return tf.hessians(tf.reduce_sum(x ** 3) * x[0], x)
+
+    def hessians_of_two():
+        x, y = tf.constant([[1.0, 2.0], [3.0, 4.0]]), tf.constant(2.0)
+        return tf.hessians([tf.reduce_sum(tf.matmul(x, x) ** 2), y ** 3 * x[0, 0]], [x, y])
+
     def through_integers():
         x = tf.constant([1.5, 2.5])
         return [tf.constant(tf.gradients(tf.cast(tf.cast(x, tf.int32), tf.float32), x)[0] is None)]
@@ -71,6 +79,8 @@ def cases(tf, np):
     yield "sparse and dense", sparse_and_dense
     yield "second", second
     yield "hessian", hessian
+    yield "hessian of unknown length", hessian_of_unknown_length
+    yield "hessians of two", hessians_of_two
     yield "through integers", through_integers
     yield "custom", custom
     yield "gated", gated(True)

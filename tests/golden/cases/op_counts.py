@@ -24,8 +24,27 @@ def _calls(tf, np):
     yield "argsort", lambda x, v, r: tf.argsort(x, direction="DESCENDING")
     yield "sort of the first axis", lambda x, v, r: tf.sort(x, axis=0)
     images = np.ones((2, 6, 6, 4), np.float32)
+    for name in ("reduce_variance", "reduce_std"):
+        reduction = getattr(tf.math, name)
+        yield name + " of a variable", lambda x, v, r, reduction=reduction: reduction(v)
+        yield name + " of a resource", lambda x, v, r, reduction=reduction: reduction(r, 1)
+        yield name + " of a tensor", lambda x, v, r, reduction=reduction: reduction(x)
+        yield name + " of an array", lambda x, v, r, reduction=reduction: reduction(np.ones((2, 3), np.float32), 0, True)
+    yield "clip_by_average_norm", lambda x, v, r: tf.clip_by_average_norm(x, 1.0)
+    yield "clip_by_average_norm of a variable", lambda x, v, r: tf.clip_by_average_norm(v, 1.0)
+    yield "percentile", lambda x, v, r: tf.contrib.distributions.percentile(x, 30.0)
+    yield "percentile along axes", lambda x, v, r: tf.contrib.distributions.percentile(x, 30.0, axis=[0], interpolation="lower", keep_dims=True)
+    yield "losses of a layer", lambda x, v, r: [_read_losses(tf.layers.Dense(3, kernel_regularizer=tf.nn.l2_loss), x) for _ in range(2)]
+    yield "losses of a Keras layer", lambda x, v, r: _read_losses(tf.keras.layers.Dense(3, kernel_regularizer=tf.keras.regularizers.l2(0.1)), x)
+    yield "rows of a resource, and their gradient", lambda x, v, r: tf.gradients(tf.gather(r, [0, 1, 1]), r)
     yield "unit_norm", lambda x, v, r: tf.contrib.layers.unit_norm(x, 1)
     yield "spatial_softmax", lambda x, v, r: tf.contrib.layers.spatial_softmax(tf.constant(images))
+
+
+def _read_losses(layer, x):
+    """Asks a layer for its losses twice."""
+    layer(x)
+    return [layer.losses, layer.losses]
 
 
 def cases(tf, np):

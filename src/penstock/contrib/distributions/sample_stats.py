@@ -28,11 +28,12 @@ def percentile(x: Any, q: Any, axis: Any = None, interpolation: str | None = Non
                 q = tf.identity(q)
         axes = None if axis is None else sorted(_static_axes(axis, x))
         samples = tf.reshape(x, [-1]) if axes is None else _with_samples_last(x, axes)
-        count = tf.shape(samples)[-1]
-        place = tf.cast(count - 1, tf.float64) * (1.0 - q / 100.0)  # in the order from the largest to the smallest
+        from_the_top = 1.0 - q / 100.0  # samples stand in the order from the largest to the smallest
+        place = (tf.cast(_count(samples), tf.float64) - 1.0) * from_the_top
         place = {"lower": tf.ceil, "higher": tf.floor, "nearest": tf.round}[interpolation](place)
-        index = tf.minimum(tf.maximum(tf.cast(place, tf.int32), 0), count - 1)
-        result = tf.gather(tf.top_k(samples, k=count, sorted=True)[0], index, axis=-1)
+        count = _count(samples)
+        index = tf.clip_by_value(tf.cast(place, tf.int32), 0, count - 1)
+        result = tf.top_k(samples, k=_count(samples), sorted=True)[0][..., index]
         if not keep_dims:
             return result
         for each in axes if axes is not None else range(x.shape.ndims or 0):
@@ -40,8 +41,15 @@ def percentile(x: Any, q: Any, axis: Any = None, interpolation: str | None = Non
         return result
 
 
+def _count(samples: tf.Tensor) -> tf.Tensor:
+    """How many samples there are along the last axis."""
+    return tf.shape(samples)[-1]
+
+
 def _static_axes(axis: Any, x: tf.Tensor) -> list[int]:
-    value = tf.constant_value(tf.convert_to_tensor(axis, dtype=tf.int32))
+    given = tf.convert_to_tensor(axis, dtype=tf.int32, name="axis")
+    tf.assert_integer(given)
+    value = tf.constant_value(given)
     if value is None or x.shape.ndims is None:
         raise ValueError("Expected argument 'axis' to be statically available, and the rank of 'x' to be known.")
     axes = [int(each) + x.shape.ndims if each < 0 else int(each) for each in np.atleast_1d(value)]
@@ -54,9 +62,9 @@ def _with_samples_last(x: tf.Tensor, axes: list[int]) -> tf.Tensor:
     """``x`` with some of its axes as one, behind the others."""
     others = [axis for axis in range(x.shape.rank) if axis not in axes]
     rotated = tf.transpose(x, [*others, *axes])
-    flat = tf.reshape(rotated, tf.concat([tf.shape(rotated)[:len(others)], [-1]], axis=0))
-    extents = x.shape.as_list()
-    flat.set_shape([*(extents[axis] for axis in others), None])
+    extents = [x.shape.as_list()[axis] for axis in others]
+    flat = tf.reshape(rotated, tf.concat([tf.shape(rotated)[:len(others)], [-1]], axis=0) if None in extents else [*extents, -1])
+    flat.set_shape([*extents, None])
     return flat
 
 

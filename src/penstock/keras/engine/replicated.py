@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.graph import nest
-from penstock.graph.graph import default_graph
 from penstock.layers.branching import learning_phase
 from penstock.layers.calls import call_arguments
 from penstock.ops.array.pack import concat
@@ -31,11 +30,8 @@ class Ends:
 
     @property
     def losses(self) -> list[Any]:
-        """The losses that layers have added. TensorFlow asks twice, so it has the operations of regularizers twice."""
-        graph = default_graph()
-        before, own = graph.next_op_seed(), self._model.get_losses_for(None)
-        graph.imply(graph.next_op_seed() - before)
-        return [*own, *self._model.get_losses_for(self._model.inputs)]
+        """The losses that layers have added."""
+        return [*self._model.get_losses_for(None), *self._model.get_losses_for(self._model.inputs)]
 
     @property
     def updates(self) -> list[Any]:

@@ -17,7 +17,8 @@ from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import ones_like, zeros_like
 from penstock.ops.array.pack import stack
 from penstock.ops.array.select import where, where_v2
-from penstock.ops.array.shape_ops import size
+from penstock.ops.array.sequences import range as range_
+from penstock.ops.array.shape_ops import rank, size
 from penstock.ops.common import NUMERIC, broadcasting
 from penstock.ops.constant import constant, identity
 from penstock.ops.math.compare import Greater, IsFinite, Less, LogicalNot, LogicalOr
@@ -89,9 +90,8 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Ten
     with name_scope(name, "clip_by_average_norm", [t, clip_norm]) as scope:
         t = to_tensor(t, None, "t")
         number = cast(size(t), t.dtype.base_dtype)
-        inverse = Rsqrt(reduce_sum(t * t))
-        scale = clip_norm * Minimum(inverse * number, constant(1.0, t.dtype.base_dtype) / clip_norm)
-        return identity(t * scale, scope)
+        inverse = Rsqrt(reduce_sum(t * t, range_(rank(t))))
+        return identity(t * clip_norm * Minimum(inverse * number, constant(1.0, t.dtype.base_dtype) / clip_norm), scope)
 
 
 def _check_list(t_list: Any) -> list[Any]:

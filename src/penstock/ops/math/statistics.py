@@ -43,8 +43,7 @@ def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: Any = None, 
 def reduce_variance(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """``tf.math.reduce_variance``: the mean of the squared distances from the mean."""
     with name_scope(name or "reduce_variance", None, [input_tensor]):
-        x = to_tensor(input_tensor)
-        return reduce_by(Mean, square(x - reduce_by(Mean, x, axis, True)), axis, keepdims)
+        return reduce_by(Mean, square(Sub(input_tensor, reduce_by(Mean, input_tensor, axis, True))), axis, keepdims)
 
 
 def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:

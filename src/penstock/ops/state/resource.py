@@ -262,6 +262,7 @@ class ResourceCountUpTo:
 class ResourceGather:
     """Rows of a variable, read without reading the rest."""
 
+    gradient_nodes = 12
     stateful = True
 
     def shape(resource, indices, batch_dims, dtype):
