@@ -103,6 +103,24 @@ class StrategyExtended:
             updated = fn(var, *args, **(kwargs or {}))
         return updated if group else [updated]
 
+    def non_slot_devices(self, var_list: Any) -> Any:
+        """Where an optimizer's own variables belong: the devices of all variables, or, if those are at different places, the first one by name."""
+        if self._scope_device is None and self._devices != [""]:
+            return self.parameter_devices
+        return min(var_list, key=lambda variable: variable.name)
+
+    def update_non_slot(self, colocate_with: Any, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, group: bool = True) -> Any:
+        """``fn(*args)``, at one of the places that ``non_slot_devices`` gives: variables are the same for all replicas, so one call updates them."""
+        place = colocate_with[0] if isinstance(colocate_with, (list, tuple)) else colocate_with
+        name = place if isinstance(place, str) else place.device
+        with device(name) if isinstance(place, str) else default_graph().colocate_with(place.op), UpdateContext(name):
+            updated = fn(*args, **(kwargs or {}))
+        return updated if group else [updated]
+
+    def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Dataset:
+        """A dataset of the rows of arrays."""
+        return Dataset.from_tensor_slices(numpy_input)
+
     def experimental_run_steps_on_iterator(self, fn: Callable[..., Any], iterator: Any, iterations: Any = 1,
                                            initial_loop_values: Any = None) -> MultiStepContext:
         """``fn(context, batches)`` several times, in a loop of the graph; ``run_op`` of what it returns runs it."""
@@ -245,7 +263,7 @@ class Strategy:
 
     def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Dataset:
         """A dataset of the rows of arrays."""
-        return Dataset.from_tensor_slices(numpy_input)
+        return self._extended.experimental_make_numpy_dataset(numpy_input, session)
 
     def experimental_run(self, fn: Callable[..., Any], input_iterator: InputIterator | None = None) -> Any:
         """``fn`` for each replica, with its next batch."""

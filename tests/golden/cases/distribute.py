@@ -175,7 +175,41 @@ def reductions(tf, np):
     yield "update context", context
 
 
+def own_variables(tf, np):
+    """Variables that belong to an optimizer rather than to a variable."""
+    distribute = tf.distribute
+    strategies = {"default": distribute.get_strategy, "one device": lambda: distribute.OneDeviceStrategy("/cpu:0"),
+                  "mirrored": lambda: distribute.MirroredStrategy(["/cpu:0"]),
+                  "central": lambda: distribute.experimental.CentralStorageStrategy(["/cpu:0"], "/cpu:0")}
+    for name, make in strategies.items():
+        def case(make=make):
+            strategy = make()
+            with strategy.scope():
+                variables = [tf.get_variable(name, [2], initializer=tf.ones_initializer()) for name in ("b", "a")]
+                place = strategy.extended.non_slot_devices(variables)
+                power = tf.get_variable("power", [], initializer=tf.ones_initializer())
+                update = strategy.extended.update_non_slot(place, lambda x, y: power.assign_add(x * y), (2.0,), {"y": 3.0})
+                several = strategy.extended.update_non_slot(place, lambda: tf.constant(7.0), group=False)
+            with tf.Session() as session:
+                session.run(tf.global_variables_initializer())
+                session.run(update)
+                values = session.run([power.read_value(), *several])
+            is_device = isinstance(place, tuple)
+            return tf.constant(values, name="values"), str(len(place) if is_device else place.name), isinstance(several, (list, tuple))
+        yield name, case
+
+    def arrays():
+        strategy = distribute.OneDeviceStrategy("/cpu:0")
+        with tf.Session() as session:
+            dataset = strategy.extended.experimental_make_numpy_dataset((np.arange(4), np.ones((4, 2), np.float32)), session).batch(3)
+            iterator = tf.compat.v1.data.make_initializable_iterator(dataset)
+            following = iterator.get_next()
+            session.run(iterator.initializer)
+            return [tf.constant(value) for value in session.run(following)]
+    yield "arrays", arrays
+
+
 def cases(tf, np):
-    for part in (estimators, loops, reductions):
+    for part in (estimators, loops, reductions, own_variables):
         for name, case in part(tf, np):
             yield part.__name__ + " " + name, case
