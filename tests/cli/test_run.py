@@ -228,3 +228,17 @@ for refused in (lambda: np.array([[1], [2, 3]], dtype=float), lambda: tf.constan
 """
     assert run("run", "prog.py", program=program).stdout.split() == ["object", "(2,)", "i", "refused", "refused"]
     assert "inhomogeneous" in run("run", "--no-era", "prog.py", program=program).stderr
+
+
+ARRAYS_OF_THE_ERA = """
+import numpy as np
+print(np.array([-1, 300], dtype=np.uint8).tolist(), np.asarray([2 ** 31], np.int32).tolist(), np.array([1, 2], np.uint8).tolist())
+print(np.vstack(row for row in ([1, 2], [3, 4])).tolist(), np.hstack(map(np.asarray, ([1], [2]))).tolist(), np.stack([[1], [2]]).shape)
+print(np.max([[1], [2, 3]]), np.max([[1, 2], [3, 4]], axis=0).tolist(), np.shape([[1], [2, 3]]))
+"""
+
+
+def test_arrays_of_values_that_numpy_refuses_today(run):
+    result = run("run", "prog.py", program=ARRAYS_OF_THE_ERA)
+    assert result.stdout.splitlines() == ["[255, 44] [-2147483648] [1, 2]", "[[1, 2], [3, 4]] [1, 2] (2, 1)", "[2, 3] [3, 4] (2,)"], result.stderr
+    assert "out of bounds" in run("run", "--no-era", "prog.py", program=ARRAYS_OF_THE_ERA).stderr

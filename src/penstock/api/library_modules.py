@@ -214,6 +214,7 @@ SOURCES: dict[str, str] = {
     "contrib.layers.python.layers.feature_column_ops": "penstock.contrib.layers.columns.building",
     "contrib.layers.python.layers.target_column": "penstock.contrib.learn.target_columns",
     "contrib.learn.python.learn.estimators.composable_model": "penstock.contrib.learn.canned.composable",
+    "contrib.learn.python.learn.estimators.debug": "penstock.contrib.learn.canned.debug",
     **{f"contrib.learn.python.learn.estimators.{module}": "penstock.contrib.learn.canned.state_saving_rnn penstock.contrib.learn.canned.dynamic_rnn"
        for module in ("state_saving_rnn_estimator", "dynamic_rnn_estimator", "rnn_common")},
     "contrib.learn.python.learn.estimators.tensor_signature": "penstock.contrib.learn.tensor_signature",

@@ -35,7 +35,8 @@ _NUMPY: dict[str, Any] = {
     "uint0": np.uintp, "object0": np.object_, "str0": np.str_, "bytes0": np.bytes_, "Inf": np.inf, "Infinity": np.inf, "infty": np.inf,
     "PINF": np.inf, "NINF": -np.inf, "NaN": np.nan, "PZERO": 0.0, "NZERO": -0.0, "product": np.prod,
     "cumproduct": np.cumprod, "alltrue": np.all, "sometrue": np.any,
-    "round_": np.round, "mat": np.asmatrix, "row_stack": np.vstack, "alen": len, "rank": np.ndim, "typeDict": np.sctypeDict,
+    "round_": np.round, "mat": np.asmatrix, "row_stack": lambda tup: np.vstack(tup), "alen": len,
+    "rank": np.ndim, "typeDict": np.sctypeDict,
     "asscalar": lambda a: a.item(), "in1d": lambda a, b, **options: np.isin(np.ravel(a), b, **options), "msort": lambda a: np.sort(a, axis=0),
     "asfarray": lambda a, dtype=np.float64: np.asarray(a, dtype if np.issubdtype(dtype, np.inexact) else np.float64),
     "trapz": lambda y, x=None, dx=1.0, axis=-1: np.trapezoid(y, x, dx, axis),
@@ -128,26 +129,60 @@ def _restore_issubdtype() -> None:
     np.issubdtype = issubdtype
 
 
-def _restore_ragged_arrays() -> None:
-    """``np.array([[1], [2, 3]])`` is an array of objects again, as it was up to NumPy 1.23."""
+def _restore_arrays() -> None:
+    """What NumPy made of values up to 1.23, and refuses today: arrays of objects of ragged lists, integers that wrap around, stacks of iterators."""
     for name in ("array", "asarray"):
         current = getattr(np, name)
         if getattr(current, "__module__", None) != __name__:
-            setattr(np, name, _or_of_objects(current))
+            setattr(np, name, _lenient_array(current))
+    for names, change in (("vstack hstack dstack stack column_stack", _of_iterators), ("max min amax amin size shape ndim", _of_ragged_lists)):
+        for name in names.split():
+            current = getattr(np, name)
+            if getattr(current, "__module__", None) != __name__:
+                setattr(np, name, change(current))
 
 
-def _or_of_objects(make: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+def _lenient_array(make: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """``np.array([[1], [2, 3]])`` is an array of objects, and ``np.array([-1], np.uint8)`` is [255]."""
     def array(*args: Any, **options: Any) -> np.ndarray:
         try:
             return make(*args, **options)
-        except ValueError as error:
-            caller = sys._getframe(1).f_globals.get("__name__", "")  # Penstock itself tells users of ragged values
-            if "inhomogeneous" not in str(error) or len(args) > 1 or options.get("dtype") is not None or caller.startswith("penstock."):
+        except (ValueError, OverflowError) as error:
+            caller = sys._getframe(1).f_globals.get("__name__", "")  # Penstock itself tells users of such values
+            dtype = args[1] if len(args) > 1 else options.get("dtype")
+            if caller.startswith("penstock."):
+                raise
+            if isinstance(error, OverflowError) and dtype is not None and np.issubdtype(dtype, np.integer):
+                return make(args[0], **{**options, "dtype": object}).astype(np.int64).astype(dtype)
+            if "inhomogeneous" not in str(error) or dtype is not None:
                 raise
             return make(*args, **{**options, "dtype": object})
 
     array.__name__, array.__doc__ = make.__name__, make.__doc__
     return array
+
+
+def _of_iterators(stack: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """``np.vstack(row for row in rows)``."""
+    def stack_all(arrays: Any, *args: Any, **options: Any) -> np.ndarray:
+        return stack(arrays if hasattr(arrays, "__getitem__") else list(arrays), *args, **options)
+
+    stack_all.__name__, stack_all.__doc__ = stack.__name__, stack.__doc__
+    return stack_all
+
+
+def _of_ragged_lists(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``np.max([[1], [2, 3]])`` is the greater list."""
+    def of_list(a: Any, *args: Any, **options: Any) -> Any:
+        try:
+            return function(a, *args, **options)
+        except ValueError as error:
+            if "inhomogeneous" not in str(error):
+                raise
+            return function(np.asarray(a, dtype=object), *args, **options)
+
+    of_list.__name__, of_list.__doc__ = function.__name__, function.__doc__
+    return of_list
 
 
 def activate() -> list[str]:
@@ -159,7 +194,7 @@ def activate() -> list[str]:
                 setattr(owner, name, value)
                 added.append(f"{getattr(owner, '__qualname__', owner.__name__)}.{name}")
     _restore_issubdtype()
-    _restore_ragged_arrays()
+    _restore_arrays()
     if _GONE not in sys.meta_path:
         sys.meta_path.append(_GONE)  # last: a module that is there wins
         sys.meta_path[:0] = [_EMPTIED, _CHANGED]

@@ -137,3 +137,26 @@ def test_parts_of_the_model_of_segments():
                                        queue_capacity=10, batch_size=1, sequence_feature_columns=columns, learning_rate=0.1)
     ops = model_fn({"s": tf.constant([1.0, 2.0, 3.0])}, None, learn.ModeKeys.INFER)
     assert ops.loss is None and {"classes", "rnn_cell_state_0"} <= ops.predictions.keys()
+
+
+def test_the_parts_of_the_model_that_programs_reach_for():
+    tf.install_as_tensorflow()
+    inner = importlib.import_module("tensorflow.contrib.learn.python.learn.estimators.dynamic_rnn_estimator")
+    with tf.Graph().as_default(), tf.Session() as session:
+        columns, context = [layers.real_valued_column("x", dimension=2)], [layers.real_valued_column("c")]
+        features, labels = inputs([[0, 1, 1], [1, 0, 0], [0, 0, 0], [1, 1, 0]])()
+        sequences = inner.build_sequence_input(features, columns, context)
+        cell = tf.nn.rnn_cell.LSTMCell(4)
+        given = {inner._get_state_name(number): np.ones([4, 4], np.float32) for number in range(2)}  # arrays, as predictions give them
+        state = inner.dict_to_state_tuple(given, cell)
+        logits, last = inner.construct_rnn(state, sequences, cell, 2)
+        model_fn = inner._get_dynamic_rnn_model_fn("lstm", 4, layers.multi_class_target(n_classes=2), CLASSES, MULTIPLE, "SGD", columns, context,
+                                                   learning_rate=0.1)
+        with tf.variable_scope("model"):
+            made = model_fn(features, labels, learn.ModeKeys.TRAIN)
+        session.run(tf.global_variables_initializer())
+        assert session.run(sequences).shape == (4, 3, 3) and session.run(logits).shape == (4, 3, 2)
+        assert set(inner.state_tuple_to_dict(last)) == set(given) and inner.dict_to_state_tuple({}, cell) is None
+        assert session.run([made.train_op, made.loss])[1] > 0
+    assert inner._get_output_alternatives(SINGLE, CLASSES, {"classes": 1, "rnn_cell_state_0": 2}) == {"dynamic_rnn_output": (CLASSES, {"classes": 1})}
+    assert inner._get_output_alternatives(MULTIPLE, CLASSES, {"classes": 1}) is None

@@ -38,6 +38,7 @@ TABLE: dict[str, str] = {
     f"{HERE}.learn_runner:": "learn_runner",
     f"{HERE}.graph_actions:": "graph_actions",
     f"{HERE}.canned.dynamic_rnn:": "dynamic_rnn_estimator rnn_common",
+    f"{HERE}.canned.debug:": "debug",
     f"{HERE}.run_config:": "run_config",
     "penstock.api.contrib.learn.io:": "learn_io",
     f"{HERE}.estimator:": "estimator",

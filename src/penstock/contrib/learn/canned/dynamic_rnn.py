@@ -14,6 +14,7 @@ from penstock.contrib.learn.heads.classes import multi_class_head
 from penstock.contrib.learn.heads.regression import regression_head
 from penstock.contrib.learn.keys import ModeKeys, PredictionKey, ProblemType
 from penstock.contrib.learn.model_fn import ModelFnOps
+from penstock.contrib.learn.target_columns import TargetColumn
 from penstock.graph import nest
 from penstock.layers.metrics.means import accuracy
 from penstock.rnn.basic_cells import BasicRNNCell, GRUCell
@@ -24,6 +25,7 @@ from penstock.rnn.multi import MultiRNNCell
 from penstock.rnn.wrappers import DropoutWrapper
 from penstock.train.rules import MomentumOptimizer
 
+ModelFn = Callable[[Any, Any, str], ModelFnOps]
 _CELLS = {"basic_rnn": BasicRNNCell, "lstm": LSTMCell, "gru": GRUCell}
 
 
@@ -64,18 +66,41 @@ class DynamicRnnEstimator(Estimator):
 
         name = (f"{'SingleValue' if prediction_type == PredictionType.SINGLE_VALUE else 'MultiValue'}DynamicRNN"
                 f"{'Classifier' if problem_type == ProblemType.CLASSIFICATION else 'Regressor'}")
-
-        def model_fn(features: Any, labels: Any, mode: str) -> ModelFnOps:
-            dropout = dropout_keep_probabilities if mode == ModeKeys.TRAIN else None
-            with tf.name_scope(name):
-                logits, final_state = _logits(features, sequence_feature_columns, context_feature_columns,
-                                              construct_rnn_cell(num_units, cell_type, dropout), head.logits_dimension)
-                lengths = features.get(RNNKeys.SEQUENCE_LENGTH_KEY)
-
-                def train_op_fn(loss: Any) -> Any:
-                    return optimize_loss(loss, None, learning_rate, optimizer, clip_gradients=gradient_clipping_norm, summaries=OPTIMIZER_SUMMARIES)
-                return model_ops(head, prediction_type, predict_probabilities, lengths, logits, final_state, labels, mode, train_op_fn)
+        model_fn = _model_fn(head, cell_type, num_units, prediction_type, optimizer, sequence_feature_columns, context_feature_columns,
+                             predict_probabilities, learning_rate, gradient_clipping_norm, dropout_keep_probabilities,
+                             RNNKeys.SEQUENCE_LENGTH_KEY, tf.float32, 32, True, name)
         super().__init__(model_fn, model_dir, config, feature_engineering_fn=feature_engineering_fn)
+
+
+def get_dynamic_rnn_model_fn(cell_type: Any, num_units: Any, target_column: TargetColumn, problem_type: int, prediction_type: int, optimizer: Any,
+                             sequence_feature_columns: Any, context_feature_columns: Any = None, predict_probabilities: bool = False,
+                             learning_rate: float | None = None, gradient_clipping_norm: float | None = None,
+                             dropout_keep_probabilities: Sequence[float] | None = None, sequence_length_key: str = RNNKeys.SEQUENCE_LENGTH_KEY,
+                             dtype: Any = tf.float32, parallel_iterations: int | None = None, swap_memory: bool = True,
+                             name: str = "DynamicRNNModel") -> ModelFn:
+    """The model function of the estimator for a target column, as TensorFlow's own ``_get_dynamic_rnn_model_fn`` makes it."""
+    head = head_for(problem_type, max(2, target_column.num_label_columns), predict_probabilities)
+    return _model_fn(head, cell_type, num_units, prediction_type, optimizer, sequence_feature_columns, context_feature_columns,
+                     predict_probabilities, learning_rate, gradient_clipping_norm, dropout_keep_probabilities, sequence_length_key, dtype,
+                     parallel_iterations, swap_memory, name)
+
+
+def _model_fn(head: SingleHead, cell_type: Any, num_units: Any, prediction_type: int, optimizer: Any, sequence_columns: Any, context_columns: Any,
+              predict_probabilities: bool, learning_rate: float | None, gradient_clipping_norm: float | None,
+              dropout_keep_probabilities: Sequence[float] | None, sequence_length_key: str, dtype: Any, parallel_iterations: int | None,
+              swap_memory: bool, name: str) -> ModelFn:
+    def model_fn(features: Any, labels: Any, mode: str) -> ModelFnOps:
+        with tf.name_scope(name):
+            inputs = build_sequence_input(features, sequence_columns, context_columns)
+            cell = construct_rnn_cell(num_units, cell_type, dropout_keep_probabilities if mode == ModeKeys.TRAIN else None)
+            logits, final_state = construct_rnn(dict_to_state_tuple(features, cell), inputs, cell, head.logits_dimension, dtype, parallel_iterations,
+                                                swap_memory)
+
+            def train_op_fn(loss: Any) -> Any:
+                return optimize_loss(loss, None, learning_rate, optimizer, clip_gradients=gradient_clipping_norm, summaries=OPTIMIZER_SUMMARIES)
+            return model_ops(head, prediction_type, predict_probabilities, features.get(sequence_length_key), logits, final_state, labels, mode,
+                             train_op_fn)
+    return model_fn
 
 
 def head_for(problem_type: int, num_classes: int | None, predict_probabilities: bool) -> SingleHead:
@@ -113,22 +138,29 @@ def apply_dropout(cells: list[Any], dropout_keep_probabilities: Sequence[float],
     return [DropoutWrapper(cell, kept, output, seed=random_seed) for cell, kept, output in zip(cells, inputs, outputs)]
 
 
-def _logits(features: dict[str, Any], sequence_columns: Any, context_columns: Any, cell: Any, dimension: int) -> tuple[Any, Any]:
-    """(logits [batch, time, dimension], the last state)."""
-    made = {**features, **transform_features(features, [*sequence_columns, *(context_columns or [])])}
-    inputs = sequence_input_from_feature_columns(made, sequence_columns)
-    if context_columns is not None:
-        context = tf.expand_dims(input_from_feature_columns(made, context_columns), 1)
-        inputs = tf.concat([inputs, tf.tile(context, [1, tf.shape(inputs)[1], 1])], 2)
+def build_sequence_input(features: dict[str, Any], sequence_feature_columns: Any, context_feature_columns: Any) -> Any:
+    """The inputs of the network, [batch, time, numbers]: what belongs to whole sequences stands beside each of their steps."""
+    made = {**features, **transform_features(features, [*sequence_feature_columns, *(context_feature_columns or [])])}
+    inputs = sequence_input_from_feature_columns(made, sequence_feature_columns)
+    if context_feature_columns is None:
+        return inputs
+    context = tf.expand_dims(input_from_feature_columns(made, context_feature_columns), 1)
+    return tf.concat([inputs, tf.tile(context, [1, tf.shape(inputs)[1], 1])], 2)
+
+
+def construct_rnn(initial_state: Any, sequence_input: Any, cell: Any, num_label_columns: int, dtype: Any = tf.float32,
+                  parallel_iterations: int | None = 32, swap_memory: bool = True) -> tuple[Any, Any]:
+    """(logits [batch, time, label columns], the last state)."""
     with tf.name_scope("RNN"):
-        outputs, state = dynamic_rnn(cell, inputs, initial_state=_initial_state(features, cell), dtype=tf.float32, swap_memory=True)
-        return fully_connected(outputs, dimension, activation_fn=None), state
+        outputs, state = dynamic_rnn(cell, sequence_input, initial_state=initial_state, dtype=dtype, parallel_iterations=parallel_iterations,
+                                     swap_memory=swap_memory)
+        return fully_connected(outputs, num_label_columns, activation_fn=None), state
 
 
-def _initial_state(features: dict[str, Any], cell: Any) -> Any:
+def dict_to_state_tuple(input_dict: dict[str, Any], cell: Any) -> Any:
     """The state among the features; None if there is none."""
     sizes = nest.flatten(cell.state_size)
-    given = [features[name] for name in map(get_state_name, range(len(sizes))) if name in features]
+    given = [tf.convert_to_tensor(input_dict[name]) for name in map(get_state_name, range(len(sizes))) if name in input_dict]
     if not given:
         return None
     if len(given) != len(sizes):
@@ -137,6 +169,12 @@ def _initial_state(features: dict[str, Any], cell: Any) -> Any:
         if not state.shape.is_compatible_with([None, size]):
             raise ValueError(f"The feature {get_state_name(number)!r} must have the shape [batch, {size}], not {state.shape}.")
     return nest.pack_sequence_as(cell.zero_state(1, tf.float32), given)
+
+
+def state_tuple_to_dict(state: Any) -> dict[str, Any]:
+    """{name: part of the state}."""
+    with tf.name_scope("state_tuple_to_dict"):
+        return {get_state_name(number): tf.identity(part) for number, part in enumerate(nest.flatten(state))}
 
 
 def get_state_name(number: int) -> str:
@@ -153,8 +191,8 @@ def model_ops(head: SingleHead, prediction_type: int, predict_probabilities: boo
     predictions = {key: value for key, value in head.predictions(flat).items() if key in wanted}
     if not is_single:
         predictions = {key: tf.reshape(value, tf.concat([tf.shape(logits)[:2], tf.shape(value)[1:]], 0)) for key, value in predictions.items()}
-    outputs = {"dynamic_rnn_output": (_problem(head), dict(predictions))} if is_single else None
-    states = {get_state_name(number): tf.identity(part) for number, part in enumerate(nest.flatten(final_state))}
+    outputs = get_output_alternatives(prediction_type, _problem(head), predictions)
+    states = state_tuple_to_dict(final_state)
     if mode == ModeKeys.INFER:
         return ModelFnOps(mode, {**predictions, **states}, output_alternatives=outputs)
     masked, used = (flat, labels) if is_single else mask_activations_and_labels(logits, labels, lengths)
@@ -164,6 +202,15 @@ def model_ops(head: SingleHead, prediction_type: int, predict_probabilities: boo
         classes = predictions[PredictionKey.CLASSES]
         metrics = {"accuracy": accuracy(used, classes if is_single else _steps_of_sequences(classes, labels, lengths))}
     return ModelFnOps(mode, {**predictions, **states}, loss, train_op_fn(loss) if mode == ModeKeys.TRAIN else None, metrics, outputs)
+
+
+def get_output_alternatives(prediction_type: int, problem_type: int, prediction_dict: dict[str, Any]) -> dict[str, Any] | None:
+    """What an export serves: the predictions without the state. Predictions for each step are not exported."""
+    if prediction_type == PredictionType.MULTIPLE_VALUE:
+        return None
+    if prediction_type != PredictionType.SINGLE_VALUE:
+        raise ValueError(f"Unrecognized prediction_type: {prediction_type}")
+    return {"dynamic_rnn_output": (problem_type, {key: value for key, value in prediction_dict.items() if RNNKeys.STATE_PREFIX not in key})}
 
 
 def _problem(head: SingleHead) -> int:

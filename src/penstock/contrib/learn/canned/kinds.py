@@ -9,7 +9,7 @@ from penstock.contrib.learn.keys import PredictionKey
 from penstock.contrib.learn.metric_spec import MetricSpec
 
 
-class _CannedEstimator(Estimator):
+class CannedEstimator(Estimator):
     """An estimator whose predictions have a default."""
 
     def _output(self, key: str, x: Any, input_fn: Any, batch_size: int | None, as_iterable: bool) -> Any:
@@ -18,7 +18,7 @@ class _CannedEstimator(Estimator):
         return (each[key] for each in predictions) if as_iterable else predictions[key]
 
 
-class Classifier(_CannedEstimator):
+class Classifier(CannedEstimator):
     """Predicts classes."""
 
     _bundle_signature = (classification_signature_fn_with_prob, PredictionKey.PROBABILITIES)
@@ -39,7 +39,7 @@ class Classifier(_CannedEstimator):
         return self._output(PredictionKey.PROBABILITIES, x, input_fn, batch_size, as_iterable)
 
 
-class Regressor(_CannedEstimator):
+class Regressor(CannedEstimator):
     """Predicts numbers."""
 
     _bundle_signature = (regression_signature_fn, PredictionKey.SCORES)

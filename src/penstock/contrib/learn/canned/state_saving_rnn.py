@@ -5,14 +5,14 @@ gather those into batches (``tf.contrib.training.batch_sequences_with_states``).
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from penstock.contrib import prelude as tf
 from penstock.contrib.layers.columns.building import check_sequence_columns, parent_columns, sequence_input_from_feature_columns
 from penstock.contrib.layers.connected import fully_connected
 from penstock.contrib.layers.optimizers import OPTIMIZER_SUMMARIES, optimize_loss
-from penstock.contrib.learn.canned.dynamic_rnn import PredictionType, RNNKeys, construct_rnn_cell, head_for, model_ops
+from penstock.contrib.learn.canned.dynamic_rnn import ModelFn, PredictionType, RNNKeys, construct_rnn_cell, head_for, model_ops
 from penstock.contrib.learn.estimator import Estimator
 from penstock.contrib.learn.heads.base import SingleHead
 from penstock.contrib.learn.keys import ModeKeys, ProblemType
@@ -24,8 +24,6 @@ from penstock.rnn.cell import RNNCell
 from penstock.rnn.lstm import LSTMStateTuple
 from penstock.rnn.static import static_state_saving_rnn
 from penstock.train.rules import MomentumOptimizer
-
-ModelFn = Callable[[Any, Any, str], ModelFnOps]
 
 
 class StateSavingRnnEstimator(Estimator):
