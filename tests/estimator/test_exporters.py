@@ -195,3 +195,19 @@ def test_results_come_in_the_order_of_tensorflow(tmp_path):
     inputs = lambda: tf.data.Dataset.from_tensors([1.0, 2.0])
     estimator.train(inputs)
     assert list(estimator.evaluate(inputs)) == ["loss", "mae", "z", "global_step"]
+
+
+def test_a_keras_model_that_was_trained_is_an_estimator_inside_of_a_session(tmp_path):
+    with tf.Graph().as_default():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(1,), name="d")])
+        model.compile("adam", "mse")
+        model.fit(X, 2 * X, epochs=1, verbose=0)
+        with tf.Session():
+            tried = tf.keras.estimator.model_to_estimator(model, model_dir=str(tmp_path))
+        data = tf.estimator.inputs.numpy_input_fn({"d_input": X}, 2 * X, shuffle=False)
+        before = tried.evaluate(data)["loss"]
+        assert tried.train(data, steps=1).evaluate(data)["loss"] < before
+        wrong = tf.estimator.inputs.numpy_input_fn({"other": X}, 2 * X, shuffle=False)
+        for kind in (KeyError, ValueError):
+            with pytest.raises(kind, match="does not have the expected inputs keys"):
+                tried.train(wrong, steps=1)

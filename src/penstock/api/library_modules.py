@@ -48,7 +48,7 @@ MODULES = {
     "contrib.eager.python": "datasets metrics metrics_impl network parameter_server saver summary_writer tfe",
     "contrib.estimator.python.estimator": (
         "boosted_trees dnn dnn_with_layer_annotations early_stopping export exporter extenders head hooks logit_fns multi_head replicate_model_fn "
-        "rnn saved_model_estimator"),
+        "prediction_keys rnn saved_model_estimator"),
     "contrib.factorization.python.ops": "clustering_ops factorization_ops gen_factorization_ops gmm gmm_ops kmeans wals",
     "contrib.feature_column.python.feature_column": "sequence_feature_column",
     "contrib.framework.python.framework": "checkpoint_utils experimental graph_util tensor_util",
@@ -132,8 +132,8 @@ MODULES = {
         "cluster_resolver gce_cluster_resolver kubernetes_cluster_resolver slurm_cluster_resolver tfconfig_cluster_resolver tpu_cluster_resolver"),
     "python.estimator": "early_stopping estimator estimator_lib exporter extenders gc keras mode_keys model_fn run_config training util",
     "python.estimator.canned": (
-        "baseline boosted_trees boosted_trees_utils dnn dnn_linear_combined head kmeans linear metric_keys optimizers parsing_utils prediction_keys "
-        "rnn saved_model_estimator"),
+        "baseline boosted_trees boosted_trees_utils dnn dnn_linear_combined dnn_testing_utils head kmeans linear metric_keys optimizers "
+        "parsing_utils prediction_keys rnn saved_model_estimator"),
     "python.estimator.export": "export export_lib export_output function",
     "python.estimator.head": "base_head binary_class_head head_utils multi_class_head multi_head multi_label_head regression_head sequential_head",
     "python.estimator.hooks": "basic_session_run_hooks fake_summary_writer hooks session_run_hook",
@@ -196,6 +196,7 @@ SOURCES: dict[str, str] = {
                                                           "penstock.contrib.distributions.mixture_shapes",
     "contrib.distributions.python.ops.test_util": "penstock.testing.distributions",
     "contrib.distributions.python.ops.shape": "penstock.contrib.distributions.event_shape",
+    "contrib.factorization.python.ops.gen_factorization_ops": "penstock.contrib.factorization.generated",
     "contrib.framework.python.ops.audio_ops": "penstock.ops.signal.audio",
     "contrib.framework.python.ops.prettyprint_ops": "penstock.contrib.framework.printing",
     "contrib.gan.python.eval.python.classifier_metrics_impl": "penstock.contrib.gan.inception_metrics penstock.contrib.gan.classifier_metrics",
@@ -236,6 +237,7 @@ SOURCES: dict[str, str] = {
                                      "penstock.contrib.distributions.triangular penstock.contrib.distributions.numerics",
     "python.ops.distributions.special_math": "penstock.contrib.distributions.special_math",
     "python.estimator.canned.head": "penstock.estimator.heads.canned_heads penstock.estimator.heads.base",
+    "python.estimator.canned.dnn_testing_utils": "penstock.testing.canned",
     "python.estimator.canned.metric_keys": "penstock.estimator.keys",
     "python.estimator.canned.prediction_keys": "penstock.estimator.keys",
     "python.estimator.gc": "penstock.estimator.gc",

@@ -435,9 +435,11 @@ NAMES = {
     "framework.dtypes": {"bool_ref": "penstock.graph.dtypes:bool_._as_ref", **{f"{name}_ref": f"penstock.graph.dtypes:{name}._as_ref" for name in (
         "bfloat16 complex128 complex64 float16 float32 float64 int16 int32 int64 int8 qint16 qint32 qint8 quint16 quint8 resource string uint16 "
         "uint32 uint64 uint8 variant").split()}},
-    "keras.engine.training_utils": {"check_array_lengths": "penstock.keras.engine.standardize:check_lengths"},
+    "keras.engine.training_utils": {"weighted_masked_objective": "penstock.keras.engine.objectives:weighted_masked_objective",
+                                    "check_array_lengths": "penstock.keras.engine.standardize:check_lengths"},
     "keras.engine.training": {"_check_array_lengths": "penstock.keras.engine.standardize:check_lengths",
-                              "_slice_arrays": "penstock.keras.utils.arrays:slice_arrays"},
+                              "_slice_arrays": "penstock.keras.utils.arrays:slice_arrays",
+                              "_weighted_masked_objective": "penstock.keras.engine.objectives:weighted_masked_objective"},
     "keras.models": {"_clone_functional_model": "penstock.keras.models:clone_functional",
                      "_clone_sequential_model": "penstock.keras.models:clone_sequential"},
     "layers.utils": {"constant_value": "penstock.layers.branching:static_truth", "conv_output_length": "penstock.layers.options:output_length",

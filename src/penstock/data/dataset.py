@@ -46,6 +46,10 @@ class UnfitShard(InvalidArgumentError, ValueError):
     """A shard that there is not. Up to TensorFlow 1.8 it was a ValueError."""
 
 
+class UnfitConcatenation(TypeError, ValueError):
+    """Datasets of different types that should follow each other. Up to TensorFlow 1.4 it was a ValueError where their structures differ."""
+
+
 _DEFAULT_OPTIMIZATIONS = ["map_and_batch_fusion", "noop_elimination", "shuffle_and_repeat_fusion"]
 
 
@@ -270,7 +274,9 @@ class Dataset(structure.Structured):
         """These elements, then those of another dataset."""
         one, other = self._structure, dataset._structure
         if self.output_types != dataset.output_types:
-            raise TypeError(f"Two datasets to concatenate have different types {self.output_types} and {dataset.output_types}")
+            counts = [len(element_nest.flatten(each.output_types)) for each in (self, dataset)]
+            hint = "" if counts[0] == counts[1] else f": they don't have the same number of elements, {counts[0]} and {counts[1]}"
+            raise UnfitConcatenation(f"Two datasets to concatenate have different types {self.output_types} and {dataset.output_types}{hint}")
         specs = element_nest.map_structure(lambda mine, theirs: mine.common(theirs), one, other)
         return self._derive(dataset_order.ConcatenateDataset, dataset._variant_tensor, specs=specs)
 

@@ -63,9 +63,14 @@ _QUEUE_NODES = 17  # of TensorFlow's queue of rows, beside a placeholder per arr
 _ARRAY, _TARGET = "__direct_np_input__", "__target_key__"  # keys of what has no name
 
 
+class UnknownShuffle(ValueError, TypeError):
+    """It is not said whether examples are shuffled. Up to TensorFlow 1.4 it was a TypeError for frames of pandas."""
+
+
 def _check_shuffle(shuffle: Any) -> None:
     if not isinstance(shuffle, bool):
-        raise ValueError(f"shuffle must be provided and explicitly set as boolean (it is recommended to set it as True for training); got {shuffle}")
+        raise UnknownShuffle("shuffle must be provided and explicitly set as boolean (it is recommended to set it as True for training); got "
+                             f"{shuffle}: shuffle must be explicitly set as boolean.")
 
 
 def _checked_features(x: Any) -> dict[str, np.ndarray]:

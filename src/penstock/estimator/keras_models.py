@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 from penstock.checkpoint.checkpoint_state import latest_checkpoint
@@ -44,10 +45,11 @@ def model_to_estimator(keras_model: Any = None, keras_model_path: str | None = N
         raise ValueError("The given keras model has not been compiled yet. Please compile the model with `model.compile()` before calling "
                          "`model_to_estimator()`.")
     config = config_with_folder(config, model_dir)
-    return Estimator(_model_fn(model), config=config, warm_start_from=_first_checkpoint(model, config))
+    new_optimizer = _optimizers_like(model.optimizer)
+    return Estimator(_model_fn(model, new_optimizer), config=config, warm_start_from=_first_checkpoint(model, config, new_optimizer))
 
 
-def _first_checkpoint(model: Any, config: Any) -> str:
+def _first_checkpoint(model: Any, config: Any, new_optimizer: Callable[[], Any]) -> str:
     """The checkpoint that training starts from: the model's own weights, if it has values already, else those that the seed of ``config`` gives."""
     folder = os.path.join(str(config.model_dir), "keras")
     path = latest_checkpoint(folder)
@@ -60,21 +62,21 @@ def _first_checkpoint(model: Any, config: Any) -> str:
         get_or_create_global_step()
         set_learning_phase(True)
         clone = clone_model(model)
-        _train_op(clone, _compile(clone, model, None))
+        _train_op(clone, _compile(clone, model, new_optimizer(), None))
         session.run(global_variables_initializer())
         for variable, value in zip(clone.weights, values or []):
             variable.load(value, session)
         return str(Saver().save(session, os.path.join(folder, "keras_model.ckpt")))
 
 
-def _model_fn(model: Any) -> Any:
+def _model_fn(model: Any, new_optimizer: Callable[[], Any]) -> Any:
     def model_fn(features: Any, labels: Any, mode: str) -> EstimatorSpec:
         set_learning_phase(mode == ModeKeys.TRAIN)
         clone = clone_model(model, _in_order(features, model.input_names, "features", "inputs"))
         predictions = dict(zip(clone.output_names, clone.outputs))
         if mode == ModeKeys.PREDICT:
             return EstimatorSpec(mode, predictions, export_outputs={DEFAULT_SERVING_SIGNATURE_DEF_KEY: PredictOutput(predictions)})
-        compiled = _compile(clone, model, _in_order(labels, model.output_names, "labels", "outputs"))
+        compiled = _compile(clone, model, new_optimizer(), _in_order(labels, model.output_names, "labels", "outputs"))
         total = compiled.total_loss(clone._no_weights())
         if mode == ModeKeys.EVAL:
             return EstimatorSpec(mode, predictions, total, eval_metric_ops={metric.name: _metric_ops(metric) for metric in compiled.metrics})
@@ -82,10 +84,10 @@ def _model_fn(model: Any) -> Any:
     return model_fn
 
 
-def _compile(clone: Any, model: Any, targets: list[Any] | None) -> Any:
+def _compile(clone: Any, model: Any, optimizer: Any, targets: list[Any] | None) -> Any:
     """Compiles the clone with the arguments that the model was compiled with."""
     loss, metrics, weighted_metrics, loss_weights, _, _ = model._compile_arguments
-    clone.compile(_optimizer(model), loss, _copies(metrics), loss_weights, weighted_metrics=_copies(weighted_metrics), target_tensors=targets)
+    clone.compile(optimizer, loss, _copies(metrics), loss_weights, weighted_metrics=_copies(weighted_metrics), target_tensors=targets)
     return clone._compile_now()
 
 
@@ -96,26 +98,35 @@ def _train_op(clone: Any, compiled: Any) -> Any:
     return group(*trained, *clone.get_updates_for(None), *clone.get_updates_for(clone.inputs))
 
 
+class UnfitNames(KeyError, ValueError):
+    """Features or labels with other names than a model's. Up to TensorFlow 1.4 it was a ValueError."""
+
+
 def _in_order(given: Any, names: list[str], what: str, whose: str) -> list[Any]:
     """Tensors in the order of the model's; in a dict they have its names."""
     if isinstance(given, dict):
         if set(given) == {"features", "sample_weights"}:
             raise NotImplementedError("model_to_estimator: sample_weights among the features are not supported.")
         if set(given) != set(names):
-            raise KeyError(f"The dictionary passed into {what} does not have the expected {whose} keys defined in the keras model.\n"
+            raise UnfitNames(f"The dictionary passed into {what} does not have the expected {whose} keys defined in the keras model.\n"
                            f"\tExpected keys: {set(names)}\n\t{what} keys: {set(given)}\n\tDifference: {set(given) ^ set(names)}")
         return [given[name] for name in names]
     return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
-def _optimizer(model: Any) -> Any:
-    """An optimizer like that of the model, whose steps are the global step."""
-    step = get_or_create_global_step()
-    if isinstance(model.optimizer, TFOptimizer):
-        return TFOptimizer(model.optimizer.optimizer, step)
-    optimizer = type(model.optimizer).from_config(model.optimizer.get_config())
-    optimizer.iterations = step
-    return optimizer
+def _optimizers_like(original: Any) -> Callable[[], Any]:
+    """A function that makes optimizers like that of the model, whose steps are the global step."""
+    # What the model's graph knows is read here: where they are made, another graph is the default one.
+    settings = None if isinstance(original, TFOptimizer) else original.get_config()
+
+    def new_optimizer() -> Any:
+        step = get_or_create_global_step()
+        if settings is None:
+            return TFOptimizer(original.optimizer, step)
+        optimizer = type(original).from_config(dict(settings))
+        optimizer.iterations = step
+        return optimizer
+    return new_optimizer
 
 
 def _copies(metrics: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 from tensorboard.compat.proto.config_pb2 import ConfigProto
@@ -33,11 +34,29 @@ def train_and_evaluate(estimator: Estimator, train_spec: TrainSpec, eval_spec: E
     config = estimator.config
     if config.task_type == TaskType.EVALUATOR and config.task_id > 0:
         raise ValueError(f"For distributed training, there can only be one `evaluator` task (with task id 0).  Given task id {config.task_id}")
-    return executor.run()
+    return task_of(executor, config)()
 
 
 def _wrong_type(name: str, kind: type, value: Any) -> TypeError:
     return TypeError(f"`{name}` must have type `tf.estimator.{kind.__name__}`, given {type(value)}")
+
+
+def task_of(executor: Any, config: RunConfig) -> Callable[[], Any]:
+    """The method of an executor for the task that a configuration tells of."""
+    logging.info("Not using Distribute Coordinator.")
+    if not config.cluster_spec and config.task_type != TaskType.EVALUATOR:
+        logging.info("Running training and evaluation locally (non-distributed).")
+        return executor.run_local  # type: ignore[no-any-return]
+    if not config.task_type:
+        raise ValueError("`estimator.config` must have task_type set. This usually means TF_CONFIG environment is not set correctly.")
+    if config.task_type == "local":
+        raise ValueError("`task.type` in TF_CONFIG cannot be `local`. Leaving `cluster` and `task` properties in TF_CONFIG absent triggers "
+                         "train and evaluate `Estimator` locally (non-distributed).")
+    tasks = {name.removeprefix("run_"): method for name in dir(executor) if name.startswith("run_") and name != "run_local"
+             and callable(method := getattr(executor, name))}
+    if config.task_type not in tasks:
+        raise ValueError(f"Task type {config.task_type} is not supported. Supported task types are {list(tasks)}")
+    return tasks[config.task_type]
 
 
 class TrainingExecutor:
@@ -51,20 +70,7 @@ class TrainingExecutor:
 
     def run(self) -> Any:
         """Does what the task is for."""
-        config = self.estimator.config
-        logging.info("Not using Distribute Coordinator.")
-        if not config.cluster_spec and config.task_type != TaskType.EVALUATOR:
-            logging.info("Running training and evaluation locally (non-distributed).")
-            return self.run_local()
-        if not config.task_type:
-            raise ValueError("`estimator.config` must have task_type set. This usually means TF_CONFIG environment is not set correctly.")
-        if config.task_type == "local":
-            raise ValueError("`task.type` in TF_CONFIG cannot be `local`. Leaving `cluster` and `task` properties in TF_CONFIG absent triggers "
-                             "train and evaluate `Estimator` locally (non-distributed).")
-        tasks = [name.removeprefix("run_") for name in dir(self) if name.startswith("run_") and name != "run_local"]
-        if config.task_type not in tasks:
-            raise ValueError(f"Task type {config.task_type} is not supported. Supported task types are {tasks}")
-        return getattr(self, f"run_{config.task_type}")()
+        return task_of(self, self.estimator.config)()
 
     def run_local(self) -> Any:
         """Trains and evaluates, in turns."""

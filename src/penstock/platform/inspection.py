@@ -44,3 +44,12 @@ def has_arg(fn: Callable[..., Any], name: str, accept_all: bool = False) -> bool
     """Whether a call of ``fn`` can give the argument ``name``; ``accept_all``: also as one of ``**kwargs``."""
     spec = inspect.getfullargspec(fn)
     return name in spec.args or name in spec.kwonlyargs or (accept_all and spec.varkw is not None)
+
+
+def takes_positions(function: Callable[..., Any], count: int) -> bool:
+    """Whether a function can be called with so many arguments by position."""
+    try:
+        inspect.signature(function).bind(*[None] * count)
+    except TypeError:
+        return False
+    return True

@@ -30,6 +30,10 @@ from penstock.variables.naming import prepend_name_scope, strip_name_scope
 _HOUR = 3600.0
 
 
+class MissingCheckpointError(errors.NotFoundError, ValueError):
+    """There is no checkpoint. Up to TensorFlow 1.4 that was a NotFoundError, and programs wait for it."""
+
+
 class Saver:
     """Saves and restores variables.
 
@@ -224,7 +228,7 @@ class Saver:
         save_path = os.fsdecode(save_path)
         self.wait()
         if not checkpoint_state.checkpoint_exists(save_path):
-            raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}")
+            raise MissingCheckpointError(None, None, f"The passed save_path is not a valid checkpoint: {save_path}")
         logging.info("Restoring parameters from %s", save_path)
         if self._named is not None:
             read_values(self._named, save_path)

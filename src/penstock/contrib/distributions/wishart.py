@@ -22,7 +22,8 @@ class WishartLinearOperator(Distribution):
         self.cholesky_input_output_matrices, self.scale_operator = cholesky_input_output_matrices, scale_operator
         with tf.name_scope(name) as name, tf.name_scope("init", values=[df]):
             if not scale_operator.dtype.is_floating:
-                raise TypeError(f"scale_operator.dtype={scale_operator.dtype} is not a floating-point type")
+                raise TypeError(f"scale_operator.dtype={scale_operator.dtype} is not a floating-point type. Argument tril must have dtype "
+                                "float16, float32 or float64.")
             self.df = tf.convert_to_tensor(df, dtype=scale_operator.dtype, name="df")
             size = tf.dimension_value(scale_operator.shape[-1]) if scale_operator.shape.ndims is not None else None
             self.dimension = tf.cast(scale_operator.domain_dimension_tensor() if size is None else size, scale_operator.dtype, name="dimension")

@@ -35,6 +35,8 @@ def make_vjp(f: Callable[..., Any], params: Sequence[Any] | None = None, persist
 
     @functools.wraps(f)
     def decorated(*args: Any) -> Any:
+        if args and all(type(arg) is int for arg in args):  # integers have no gradients; as up to TensorFlow 1.4, f(3) is taken for f(3.0)
+            args = tuple(float(arg) for arg in args)
         tensors = _distinct([to_tensor(arg) if chosen is None or index in chosen else arg for index, arg in enumerate(args)])
         sources = tensors if chosen is None else [tensors[index] for index in chosen]
         with GradientTape(persistent=persistent) as tape:

@@ -15,6 +15,7 @@ from penstock.graph import nest
 from penstock.graph.graph import Graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation, Tensor
+from penstock.platform.inspection import takes_positions
 
 
 class _Copying:
@@ -25,6 +26,7 @@ class _Copying:
         self.graph, self.scope, self.graph_, self.scope_ = view.graph, scope, graph_, scope_
         self.transformed_ops: dict[Operation, Operation] = {}
         self.transformed_ts: dict[Tensor, Tensor] = {}
+        self.new_inputs: list[Tensor] = []  # of the operation that is copied now
         self.collections = {key: view.graph.get_collection(key) for key in view.graph.get_all_collection_keys()}
 
     def new_name(self, name: str) -> str:
@@ -63,8 +65,9 @@ def assign_renamed_collections_handler(info: Any, elem: Any, elem_: Any) -> None
             info.graph_.add_to_collection(name if name in known or not isinstance(name, str) else info.new_name(name), elem_)
 
 
-def copy_op_handler(info: Any, op: Operation, new_inputs: Any, copy_shape: bool = False, nodedef_fn: Any = None) -> tuple[Operation, Any]:
-    """``copy_op_handler``: an operation of the same type and attributes, with other inputs."""
+def copy_op_handler(info: Any, op: Operation, new_inputs: Any = None, copy_shape: bool = False, nodedef_fn: Any = None) -> tuple[Operation, Any]:
+    """``copy_op_handler``: an operation of the same type and attributes, with other inputs; those that the transformer found if none are given."""
+    new_inputs = info.new_inputs if new_inputs is None else new_inputs
     if isinstance(new_inputs, bool):
         raise TypeError("the `new_inputs` argument must be an iterable.")
     if nodedef_fn is not None:
@@ -156,7 +159,9 @@ class Transformer:
             if tensor not in info.transformed_ts and tensor not in info.sgv_inputs_set and tensor.op in info.ops:
                 later.append((op, index, tensor))
             inputs.append(self._copied_input(info, tensor, op))
-        made, outputs = self.transform_op_handler(info, op, inputs)
+        info.new_inputs = inputs
+        # Handlers of TensorFlow 1.4 take no inputs.
+        made, outputs = self.transform_op_handler(info, op, *([inputs] if takes_positions(self.transform_op_handler, 3) else []))
         if made is op:
             raise ValueError("In-place transformation not allowed.")
         info.transformed_ops[op] = made

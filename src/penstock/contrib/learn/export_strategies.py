@@ -15,7 +15,7 @@ from penstock.estimator.exporters import loss_smaller, remove_old_exports
 from penstock.estimator.exporting import timestamped_folder
 from penstock.estimator.serving import build_parsing_serving_input_receiver_fn
 from penstock.platform import gfile
-from penstock.platform.inspection import fn_args
+from penstock.platform.inspection import fn_args, takes_positions
 from penstock.summary.reading import summary_iterator
 
 
@@ -103,11 +103,18 @@ def make_best_model_export_strategy(serving_input_fn: Callable[[], Any], exports
     return ExportStrategy("best_model", export_fn)
 
 
-def extend_export_strategy(base_export_strategy: ExportStrategy, post_export_fn: Callable[[Any, str], str],
+def extend_export_strategy(base_export_strategy: ExportStrategy, post_export_fn: Callable[..., str],
                            post_export_name: str | None = None) -> ExportStrategy:
-    """A strategy that hands its export to ``post_export_fn(export, folder)``, and keeps what that makes below ``folder``."""
+    """A strategy that hands its export to ``post_export_fn(export, folder)``, and keeps what that makes below ``folder``.
+
+    A function of one argument is called as up to TensorFlow 1.4: it changes the export where that is, and says where the result is.
+    """
+    takes_folder = takes_positions(post_export_fn, 2)
+
     def export_fn(estimator: Any, export_dir_base: Any, checkpoint_path: str | None = None) -> str:
         base = os.fsdecode(export_dir_base)
+        if not takes_folder:
+            return os.fsdecode(post_export_fn(base_export_strategy.export(estimator, base, checkpoint_path)))
         before, after = (os.path.join(base, f"temp-{kind}-export-{int(time.time())}") for kind in ("base", "post"))
         for folder in (before, after):
             os.makedirs(folder)

@@ -5,7 +5,12 @@ import numpy as np
 
 from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
+from penstock.graph.convert import to_tensor
 from penstock.graph.opdef import op
+from penstock.ops.array.permute import tile
+from penstock.ops.array.shape_ops import expand_dims, reshape, shape
+from penstock.ops.constant import identity
+from penstock.ops.linalg.diag import matrix_diag_part
 
 
 @op("GatherTree", "step_ids: T, parent_ids: T, max_sequence_lengths: int32, end_token: T -> beams: T", T=frozenset([dt.int32]))
@@ -38,6 +43,20 @@ class GatherTree:
     gradient = None
 
 
-def gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token, name=None):
-    """``tf.contrib.seq2seq.gather_tree``."""
+def gather_tree(step_ids, parent_ids, max_sequence_lengths=None, end_token=None, name=None, sequence_length=None):
+    """``tf.contrib.seq2seq.gather_tree``. Without ``end_token``, as up to TensorFlow 1.4: each beam has a length of its own, and -1 follows it."""
+    if max_sequence_lengths is None:
+        max_sequence_lengths = sequence_length
+    if max_sequence_lengths is None:
+        raise TypeError("gather_tree: max_sequence_lengths is missing.")
+    if end_token is None:
+        return _beams_of_own_lengths(to_tensor(step_ids), to_tensor(parent_ids), to_tensor(max_sequence_lengths), name)
     return GatherTree(step_ids, parent_ids, max_sequence_lengths, end_token, name=name)
+
+
+def _beams_of_own_lengths(step_ids, parent_ids, lengths, name):
+    """Each beam is read in a tree of its own, [time, batch * beam, beam], which ends with it."""
+    time, batch, width = (shape(step_ids)[axis] for axis in range(3))
+    trees = [reshape(tile(expand_dims(ids, 2), [1, 1, width, 1]), [time, batch * width, width]) for ids in (step_ids, parent_ids)]
+    every = reshape(GatherTree(*trees, reshape(lengths, [-1]), -1), [time, batch, width, width])
+    return identity(matrix_diag_part(every), name=name)
