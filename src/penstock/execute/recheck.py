@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import KernelError, invalid_argument
+from penstock.execute.rank_words import words_about_ranks
 from penstock.graph.dtypes import DType
 from penstock.graph.graph import Graph, Tensor
 from penstock.graph.shape import TensorShape
@@ -49,7 +50,9 @@ def kernel_with_check(node: Node, kernel: Kernel) -> Kernel:
 def kernel_words(node: Node, kernel: Kernel, inputs: list[Any]) -> str | None:
     """What TensorFlow's kernel says about inputs of shapes that do not fit; None if it has no words of its own."""
     own = _own_complaint(node, kernel, tuple(inputs), {})
-    return _not_broadcast(node, inputs) if own is None else own.message
+    if own is not None:
+        return own.message
+    return _not_broadcast(node, inputs) or words_about_ranks(node.definition, node.attrs, inputs)
 
 
 def _own_complaint(node: Node, kernel: Kernel, inputs: tuple[Any, ...], options: dict[str, Any]) -> KernelError | None:
@@ -88,7 +91,7 @@ def complaint(node: Node, inputs: list[Any]) -> str | None:
             tensors = tuple(_stand_in(graph, edge, value) for edge, value in zip(node.inputs, inputs))
             node.definition.add_node(graph, node.name, tensors, node.attrs)
     except ValueError as error:
-        return _not_broadcast(node, inputs) or str(error)
+        return _not_broadcast(node, inputs) or words_about_ranks(node.definition, node.attrs, inputs) or str(error)
     except LookupError:  # a shape function that stumbles over values which the kernel has to judge
         return None
     return None

@@ -43,4 +43,4 @@ def check_rank(rank: int, **arrays: Any) -> None:
     """The error of a step if one of these arrays has another rank."""
     for name, array in arrays.items():
         if np.ndim(array) != rank:
-            raise invalid_argument(f"{name} must have rank {rank}, not shape {list(np.shape(array))}")
+            raise invalid_argument(f"{name} must {'be a scalar' if rank == 0 else f'have rank {rank}'}, not shape {list(np.shape(array))}")

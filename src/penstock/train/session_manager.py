@@ -30,7 +30,8 @@ class SessionManager:
     def __init__(self, local_init_op: Any = None, ready_op: Any = None, ready_for_local_init_op: Any = None, graph: Graph | None = None,
                  recovery_wait_secs: float = 30, local_init_run_options: Any = None, local_init_feed_dict: Any = None) -> None:
         if ready_for_local_init_op is not None and local_init_op is None:
-            raise ValueError("If you pass a ready_for_local_init_op you must also pass a local_init_op, which may be no_op().")
+            raise ValueError("If you pass a ready_for_local_init_op you must also pass a local_init_op , which may be no_op(): "
+                             f"ready_for_local_init_op [{ready_for_local_init_op}]")
         self._local_init_op, self._ready_op, self._ready_for_local_init_op = local_init_op, ready_op, ready_for_local_init_op
         self._graph = graph or default_graph()
         self._recovery_wait_secs = recovery_wait_secs

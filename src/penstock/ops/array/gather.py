@@ -99,6 +99,9 @@ class GatherV2:
         batch = batch_dims + len(picks) if batch_dims < 0 else batch_dims
         if axes is None or axes[0] is None:
             return unknown_shape(len(extents) - 1 + len(picks) - batch)
+        least = axes[0] + 1 if axes[0] >= 0 else -axes[0]
+        if len(extents) < least:
+            raise ValueError(f"Shape must be at least rank {least} but is rank {len(extents)}")
         where = canonical_axis(axes[0], len(extents), "gather axis")
         if where < batch:
             raise ValueError(f"batch_dims ({batch}) must be less than or equal to axis ({where})")

@@ -369,7 +369,8 @@ class Split:
         axis, result = canonical_axis(axes[0], len(extents), "split axis"), list(extents)
         if result[axis] is not None:
             if result[axis] % num_split:
-                raise ValueError(f"Dimension size must be evenly divisible by {num_split} but is {result[axis]}")
+                raise ValueError(f"Dimension size must be evenly divisible by {num_split} but is {result[axis]}: "
+                                 "Number of ways to split should evenly divide the split dimension")
             result[axis] //= num_split
         return [result] * num_split
 

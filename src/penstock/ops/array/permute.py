@@ -33,10 +33,7 @@ def _transposed_shape(x: Tensor, perm: Tensor) -> Any:
         return unknown_shape(length)
     if len(order) != len(extents):
         raise ValueError(f"Dimension must be {len(order)} but is {len(extents)}: perm {order} does not fit the input")
-    axes = [canonical_axis(axis, len(order), "perm dim") for axis in order]
-    if len(set(axes)) != len(axes):
-        raise ValueError(f"perm {order} names an axis twice")
-    return [extents[axis] for axis in axes]
+    return [extents[canonical_axis(axis, len(order), "perm dim")] for axis in order]  # that one is named twice is an error of the step
 
 
 def _transpose(x: Any, perm: np.ndarray) -> np.ndarray:

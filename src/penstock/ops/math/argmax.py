@@ -12,7 +12,7 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.static import constant_value
 from penstock.ops.common import NUMERIC, canonical_axis
-from penstock.ops.demands import check_rank, want_rank
+from penstock.ops.demands import want_rank
 from penstock.platform.deprecation import older_argument
 
 _TYPES = {"T": NUMERIC, "Tidx": types(int32, int64, default=int32), "output_type": types(int32, int64, default=int64)}
@@ -31,7 +31,8 @@ def _without_axis(input, dimension):
 
 
 def _find(function, x, dimension, dtype):
-    check_rank(0, dimension=dimension)
+    if np.ndim(dimension):
+        raise invalid_argument(f"dim must be a scalar, but received tensor of shape: {list(np.shape(dimension))}")
     x = np.asarray(x)
     if not -x.ndim <= dimension < x.ndim:
         raise invalid_argument(f"Expected dimension in the range [{-x.ndim}, {x.ndim}), but got {dimension}")

@@ -24,7 +24,7 @@ from penstock.ops.array.select import where
 from penstock.ops.array.shape_ops import Rank, Shape, expand_dims, reshape
 from penstock.ops.common import INDEX, NUMERIC, REAL
 from penstock.ops.constant import constant
-from penstock.ops.demands import check_rank, want_rank
+from penstock.ops.demands import want_rank
 from penstock.ops.math.compare import Equal, GreaterEqual, LogicalAnd
 from penstock.ops.math.division import truncated_quotient
 from penstock.ops.math.elementwise import Maximum, Mul, RealDiv
@@ -72,7 +72,8 @@ def _flat(data: np.ndarray, ids: np.ndarray, number: Any) -> tuple[np.ndarray, n
     """Data and ids with one leading axis, checked; rows with negative ids are gone."""
     if data.shape[:ids.ndim] != ids.shape:
         raise invalid_argument(f"data.shape = {list(data.shape)} does not start with segment_ids.shape = {list(ids.shape)}")
-    check_rank(0, num_segments=number)
+    if np.ndim(number):
+        raise invalid_argument(f"num_segments should be a scalar, not shape {list(np.shape(number))}")
     number = int(number)
     if number < 0:
         raise invalid_argument(f"Input num_segments == {number} must not be negative.")

@@ -30,9 +30,9 @@ def remove_squeezable_dimensions(labels: Any, predictions: Any, expected_rank_di
         if None in ranks:
             return _squeezed_in_the_step(labels, predictions, expected_rank_diff)
         extra = ranks[0] - ranks[1] - expected_rank_diff
-        if extra == 1 and predictions.shape[-1].is_compatible_with(1):
+        if extra == 1:
             predictions = squeeze(predictions, [-1])
-        elif extra == -1 and labels.shape[-1].is_compatible_with(1):
+        elif extra == -1:
             labels = squeeze(labels, [-1])
         return labels, predictions
 

@@ -18,7 +18,7 @@ from penstock.ops.array.fill import Fill, ZerosLike, zeros_like
 from penstock.ops.array.passing import stop_gradient
 from penstock.ops.array.select import where
 from penstock.ops.array.slicing import slice_
-from penstock.ops.common import FLOATS
+from penstock.ops.common import FLOATS, shape_text
 from penstock.ops.flow.checks import assert_equal
 from penstock.ops.math.elementwise import abs as absolute
 from penstock.ops.math.elementwise import add, subtract
@@ -107,6 +107,8 @@ class SparseSoftmaxCrossEntropyWithLogits:
 
 
 def _check_labels(features, labels):
+    if labels.ndim != 1:
+        raise invalid_argument(f"labels must be 1-D, but got shape {shape_text(labels)}")
     if features.ndim != 2 or labels.shape != features.shape[:1]:
         raise invalid_argument("logits and labels must have the same first dimension, got logits shape "
                                f"{list(features.shape)} and labels shape {list(labels.shape)}")

@@ -49,7 +49,7 @@ def parts(sparse: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
 class SparseToDense:
     """A dense tensor with values at indices (a scalar, a vector, or one row per value) and a default everywhere else."""
 
-    ranks = {"sparse_indices": at_most(2), "output_shape": 1, "sparse_values": at_most(1), "default_value": 0}
+    ranks = {"sparse_indices": at_most(2), "output_shape": 1}  # those of the values are the kernel's to judge, as in TensorFlow
 
     def shape(output_shape):
         return constant_value_as_shape(output_shape)
@@ -59,7 +59,9 @@ class SparseToDense:
         if rows.shape[1] != len(output_shape):
             raise invalid_argument(f"output_shape has incorrect number of elements: {len(output_shape)} should be: "
                                    f"{rows.shape[1]}")
-        if np.ndim(sparse_values) and len(sparse_values) != len(rows):
+        if np.ndim(default_value):
+            raise invalid_argument("default_value should be a scalar.")
+        if np.ndim(sparse_values) and np.shape(sparse_values) != (len(rows),):
             raise invalid_argument(f"sparse_values has incorrect shape {text(np.shape(sparse_values))}, should be [] or "
                                    f"[{len(rows)}]")
         where = positions(rows, output_shape)
