@@ -117,3 +117,42 @@ def test_load_sets_a_variable_at_once():
         v = tf.Variable([1.0, 2.0])
         v.load([3.0, 4.0])
         assert v.numpy().tolist() == [3.0, 4.0]
+
+
+class DropsByPhase(keras.Model):
+    """Its dropout is not told whether the model trains."""
+
+    def __init__(self):
+        super().__init__()
+        self.drop, self.line = keras.layers.Dropout(0.5), keras.layers.Dense(1, kernel_initializer="ones")
+
+    def call(self, inputs):
+        return self.line(self.drop(inputs))
+
+
+def test_layers_that_are_not_told_know_that_run_eagerly_trains():
+    with imperative():
+        model = DropsByPhase()
+        model.compile(keras.optimizers.SGD(0.0), "mse", run_eagerly=True)
+        zeros = np.zeros((7, 1), np.float32)
+        losses = {float(model.train_on_batch(X, zeros)) for _ in range(4)}
+        assert len(losses) > 1  # each step drops others
+        np.testing.assert_allclose([model.test_on_batch(X, zeros), model.evaluate(X, zeros, verbose=0)], np.mean(X.sum(1) ** 2), rtol=1e-5)
+        assert keras.backend.learning_phase() == 0
+
+
+def test_weights_that_were_loaded_before_variables_were_made_are_trained(tmp_path):
+    with imperative():
+        zeros = np.zeros((7, 1), np.float32)
+        first = DropsByPhase()
+        first.compile("adam", "mse")
+        first.train_on_batch(X, zeros)
+        first.save_weights(str(tmp_path / "weights"))
+        second = DropsByPhase()
+        second.load_weights(str(tmp_path / "weights"))
+        second.compile("adam", "mse")
+        second.train_on_batch(X, zeros)  # its optimizer makes variables, which have values in the checkpoint
+        assert int(second.optimizer.iterations) == 2
+        third = DropsByPhase()
+        third.load_weights(str(tmp_path / "weights"))
+        np.testing.assert_array_equal(third.predict(X), first.predict(X))

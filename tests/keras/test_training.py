@@ -219,7 +219,7 @@ def test_data_that_does_not_fit_is_refused():
 def test_generators_are_not_announced(capsys):
     model = line_model()
     history = model.fit(X, Y, verbose=2)
-    assert capsys.readouterr().out.startswith("Train on 6 samples\n") and history.params["verbose"] == 0
+    assert capsys.readouterr().out.startswith("Train on 6 samples\n") and history.params["verbose"] == 2
     model.fit(iter([(X, Y)]), steps_per_epoch=1, verbose=2)
     assert capsys.readouterr().out.startswith("1/1 - ")
 

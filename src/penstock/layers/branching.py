@@ -1,7 +1,8 @@
 """Decisions that are taken while building if they can be, and by ``tf.cond`` otherwise; the learning phase of Keras."""
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.graph.function import FuncGraph
@@ -65,6 +66,18 @@ def _graph_of_phase() -> Graph:
     while isinstance(graph, FuncGraph) and not isinstance(graph, SymbolicGraph):
         graph = graph.outer
     return graph
+
+
+@contextlib.contextmanager
+def learning_phase_of_values(value: int) -> Iterator[None]:
+    """The learning phase of imperative style is 0 or 1 inside."""
+    phases = phase_state()
+    before = list(phases)
+    phases[:] = [value]
+    try:
+        yield
+    finally:
+        phases[:] = before
 
 
 def is_learning_phase(value: Any) -> bool:

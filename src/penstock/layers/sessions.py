@@ -128,13 +128,14 @@ def values_of(variables: Sequence[Any]) -> list[Any]:
 
 
 def assign_values(pairs: Sequence[tuple[Any, Any]]) -> None:
-    """Gives variables new values."""
-    if pairs and all(variable.graph.imperative for variable, _ in pairs):
+    """Gives variables new values: those of imperative style at once, also where a symbolic model is built of them."""
+    direct = [pair for pair in pairs if pair[0].graph.imperative]
+    if direct:
         with init_scope():
-            for variable, value in pairs:
+            for variable, value in direct:
                 variable.assign(value)
             flush(default_graph())
-        return
+    pairs = [pair for pair in pairs if not pair[0].graph.imperative]
     session = initialized_session() if pairs else None
     count_assignments(variable for variable, _ in pairs)
     for variable, value in pairs:

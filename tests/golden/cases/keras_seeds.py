@@ -95,8 +95,27 @@ def _trained(tf, np, make, shape):
     return tf.constant(np.asarray(history["loss"], np.float32), name="output")
 
 
+def _trained_on_dataset(tf, np):
+    """The losses of a subclassed model, whose variables are made when its first data come."""
+    class Subclassed(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.wide, self.drop, self.narrow = tf.keras.layers.Dense(8, activation="relu"), tf.keras.layers.Dropout(0.5), tf.keras.layers.Dense(1)
+
+        def call(self, inputs, training=None):
+            return self.narrow(self.drop(self.wide(inputs), training=training))
+
+    tf.compat.v1.set_random_seed(3)
+    x = np.cos(np.arange(48)).reshape(24, 2).astype("float32")
+    model = Subclassed()
+    model.compile("sgd", "mse")
+    history = model.fit(tf.data.Dataset.from_tensor_slices((x, x[:, :1])).batch(8), epochs=2, verbose=0).history
+    return tf.constant(np.asarray(history["loss"], np.float32), name="output")
+
+
 def cases(tf, np):
     """Numbers, seeds and losses."""
+    yield "trained on a dataset", lambda: _trained_on_dataset(tf, np)
     for name, build in _control(tf):
         yield "inside " + name, lambda build=build: (tf.compat.v1.set_random_seed(3), tf.identity(build(), name="output"))[1]
     for name, make, shape in _layers(tf):

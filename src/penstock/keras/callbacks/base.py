@@ -117,12 +117,12 @@ class CallbackList:
             getattr(callback, hook)(*args)
 
     def begin(self, mode: str) -> None:
-        """Calls ``on_{mode}_begin``."""
-        self._all(f"on_{mode}_begin", {})
+        """Calls ``on_{mode}_begin``, without logs, as TensorFlow does."""
+        self._all(f"on_{mode}_begin", None)
 
     def end(self, mode: str) -> None:
         """Calls ``on_{mode}_end``."""
-        self._all(f"on_{mode}_end", {})
+        self._all(f"on_{mode}_end", None)
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Before an epoch."""

@@ -11,11 +11,12 @@ from penstock.gradients import gradients
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.node import Tensor
 from penstock.keras.callbacks.base import Callback
+from penstock.keras.callbacks.embeddings import LayerEmbeddings
 from penstock.layers.sessions import initialized_session
 from penstock.ops.array.permute import transpose
 from penstock.ops.array.shape_ops import expand_dims, reshape, squeeze
 from penstock.summary.file_writer import FileWriter
-from penstock.summary.summary import histogram, image, merge
+from penstock.summary.summary import histogram, image, merge_all
 
 _NOT_METRICS = ("batch", "size", "num_steps")
 
@@ -27,51 +28,51 @@ class TensorBoard(Callback):
                  write_images: bool = False, embeddings_freq: int = 0, embeddings_layer_names: Any = None, embeddings_metadata: Any = None,
                  embeddings_data: Any = None, update_freq: Any = "epoch", profile_batch: int = 2) -> None:
         super().__init__()
-        if embeddings_freq and embeddings_data is not None:
-            raise NotImplementedError("TensorBoard writes the weights of Embedding layers, not what layers make of `embeddings_data`.")
         self.log_dir, self.histogram_freq, self.batch_size = log_dir, histogram_freq, batch_size
         self.write_graph, self.write_images, self.write_grads = write_graph, write_images, write_grads
         self.embeddings_freq, self.embeddings_layer_names, self.embeddings_metadata = embeddings_freq, embeddings_layer_names, embeddings_metadata
+        self.embeddings_data = embeddings_data
         self.update_freq = 1 if update_freq == "batch" else update_freq
-        self._samples_seen = self._samples_seen_at_last_write = self._batches_seen = 0
+        self._samples_seen = self._samples_seen_at_last_write = self._batches_seen = self._evaluated_batches = 0
         self.writer: Any = None
         self._merged: Any = None
+        self._embeddings: LayerEmbeddings | None = None
 
     def set_model(self, model: Any) -> None:
         """Opens the event file and writes the graph."""
         self.model = model
         self.writer = FileWriter(self.log_dir, initialized_session().graph if self.write_graph else None)
         if self.histogram_freq and self._merged is None:
-            self._merged = self._summaries()
+            with initialized_session().graph.as_default():
+                self._make_summaries()
+                self._merged = merge_all()  # with those that the program made of its own
+        if self.embeddings_freq and self.embeddings_data is not None:
+            self._embeddings = LayerEmbeddings(model, self.embeddings_data, self.embeddings_layer_names)
+            self._embeddings.describe(self.writer, self.embeddings_metadata)
 
-    def _summaries(self) -> Any:
-        made = []
+    def _make_summaries(self) -> None:
+        """Adds the summaries of all layers to the graph."""
         for layer in self.model.layers:
             for weight in layer.weights:
-                name = weight.name.replace(":", "_")
-                made.append(histogram(name, weight))
-                if self.write_grads and any(weight is each for each in layer.trainable_weights):
-                    made.append(self._gradient_histogram(name, weight))
-                if self.write_images:
-                    images = _images(weight)
-                    if images is not None:
-                        made.append(image(name, images))
+                name = _tag(weight)
+                histogram(name, weight)
+                images = _images(weight) if self.write_images else None
+                if images is not None:
+                    image(name, images)
+            for weight in layer.trainable_weights if self.write_grads else ():
+                grad, = gradients(self.model.total_loss, [weight])
+                histogram(f"{_tag(weight)}_grad", grad.values if isinstance(grad, IndexedSlices) else grad)
             outputs = getattr(layer, "_inbound_nodes", ()) and layer._inbound_nodes[-1].output_tensors
             flat = outputs if isinstance(outputs, list) else [outputs]
-            made += [histogram(f"{layer.name}_out" if len(flat) == 1 else f"{layer.name}_out_{index}", tensor)
-                     for index, tensor in enumerate(flat) if isinstance(tensor, Tensor)]
-        return merge(made) if made else None
-
-    def _gradient_histogram(self, name: str, weight: Any) -> Any:
-        grad, = gradients(self.model.total_loss, [weight])
-        return histogram(f"{name}_grad", grad.values if isinstance(grad, IndexedSlices) else grad)
+            for index, tensor in enumerate(flat):
+                if isinstance(tensor, Tensor):
+                    histogram(f"{layer.name}_out" if len(flat) == 1 else f"{layer.name}_out_{index}", tensor)
 
     def _step(self) -> Any:
         return self.model._make_test_function()
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Has the evaluation of this epoch compute the histograms, if they are due."""
-        self._epoch = epoch
         if self._is_due(epoch) and self._merged is not None:
             self._step().extra = [self._merged]
 
@@ -79,9 +80,10 @@ class TensorBoard(Callback):
         return bool(self.histogram_freq) and epoch % self.histogram_freq == 0 and bool(self.params.get("do_validation"))
 
     def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Writes the histograms of a batch."""
+        """Writes the histograms of a batch; their steps are the batches for which they were written."""
         if self._merged is not None and self._step().extra:
-            self.writer.add_summary(self._step().extra_values[0], self._epoch)
+            self.writer.add_summary(self._step().extra_values[0], self._evaluated_batches)
+            self._evaluated_batches += 1
 
     def on_batch_end(self, batch: int, logs: Any = None) -> None:
         """Writes the metrics of a batch."""
@@ -98,8 +100,10 @@ class TensorBoard(Callback):
         self._write({f"epoch_{name}": value for name, value in (logs or {}).items() if name not in _NOT_METRICS}, step)
         if self._merged is not None:
             self._step().extra = []
-        if self.embeddings_freq and epoch % self.embeddings_freq == 0:
-            self.model.save_weights(os.path.join(self.log_dir, f"keras_embedding.ckpt-{epoch}"), save_format="tf")
+        if self.embeddings_freq and self._embeddings is None:
+            raise ValueError("To visualize embeddings, embeddings_data must be provided.")
+        if self._embeddings is not None and epoch % self.embeddings_freq == 0:
+            self._embeddings.save(os.path.join(self.log_dir, "keras_embedding.ckpt"), epoch, self.batch_size)
 
     def _write(self, values: dict[str, Any], step: int) -> None:
         for name, value in values.items():
@@ -109,6 +113,10 @@ class TensorBoard(Callback):
     def on_train_end(self, logs: Any = None) -> None:
         """Closes the event file."""
         self.writer.close()
+
+
+def _tag(weight: Any) -> str:
+    return str(weight.name.replace(":", "_"))
 
 
 def _images(weight: Any) -> Any:

@@ -51,6 +51,9 @@ class Source:
     def end_epoch(self) -> None:
         """Called between epochs."""
 
+    def lead(self, held_out: Source) -> None:
+        """Tells the source of an evaluation how batches of training were."""
+
     def close(self) -> None:
         """Ends threads and processes."""
 
@@ -59,9 +62,19 @@ class ArraySource(Source):
     """Rows of arrays: in order, or shuffled by NumPy's global generator."""
 
     def __init__(self, arrays: Sequence[Any], batch_size: int, shuffle: Any = False) -> None:
-        self._arrays, self._batch_size, self._shuffle = [_rows(array) for array in arrays], batch_size, shuffle
+        self._arrays, self._shuffle = [_rows(array) for array in arrays], shuffle
         self.samples = next((len(array) for array in self._arrays if array is not None), 0)
-        self.steps = -(-self.samples // batch_size)
+        self._counts_batches = False
+        self._set_batch_size(batch_size)
+
+    def _set_batch_size(self, size: int) -> None:
+        assert self.samples is not None
+        self._batch_size, self.steps = size, -(-self.samples // size)
+
+    def follow_batches_of(self, size: int) -> None:
+        """Gives batches of this size, in order, which weigh the same: how Keras evaluates arrays while it trains on a generator."""
+        self._shuffle, self._counts_batches = False, True
+        self._set_batch_size(size)
 
     def epoch(self) -> Iterator[Batch]:
         """The batches of one epoch. Large ones are gathered in a thread, ahead of the step that needs them; a thread costs more than small ones."""
@@ -81,7 +94,7 @@ class ArraySource(Source):
         for start in range(0, self.samples, size):
             rows: Any = slice(start, start + size) if order is None else order[start:start + size]
             count = min(size, self.samples - start)
-            yield Batch([_dense(array[rows]) for array in arrays], count, count)
+            yield Batch([_dense(array[rows]) for array in arrays], count, 1 if self._counts_batches else count)
 
     def _order(self) -> np.ndarray | None:
         assert self.samples is not None
@@ -206,7 +219,7 @@ def dataset_source(dataset: Any, prepare: Callable[[Any], Sequence[Any]], steps:
     """The elements of a ``tf.data.Dataset``; without ``steps`` all of them, from the beginning in each epoch. ValueError if they have no end;
     ``steps_name`` is the argument that should have said where to end."""
     graph = dataset._variant_tensor.op.graph
-    with graph.as_default():
+    with graph.as_default(), graph.counting_as(0):  # TensorFlow asks without an operation
         length = int(values_of([cardinality(dataset)])[0])
     if steps is None and length == INFINITE:
         raise ValueError(f"When passing an infinitely repeating dataset, you must specify the `{steps_name}` argument.")
@@ -275,6 +288,7 @@ class GeneratorSource(Source):
             self.steps = len(generator)
         self._generator = generator
         self._began = self.ran_out = False
+        self._last_size = 1
         self._enqueuer: SequenceEnqueuer | None = None
         if self._sequence and workers > 0:
             self._enqueuer = OrderedEnqueuer(generator, use_multiprocessing=use_multiprocessing, shuffle=shuffle)
@@ -301,7 +315,13 @@ class GeneratorSource(Source):
                 self.ran_out = self._began  # one that gives nothing at all is an error
                 return
             self._began = True
-            yield Batch(self._prepare(value), _samples_in(value), 1)
+            self._last_size = _samples_in(value)
+            yield Batch(self._prepare(value), self._last_size, 1)
+
+    def lead(self, held_out: Source) -> None:
+        """Has arrays be evaluated in batches as large as the last one."""
+        if isinstance(held_out, ArraySource):
+            held_out.follow_batches_of(self._last_size)
 
     def end_epoch(self) -> None:
         """Tells a Sequence that an epoch is over, where no other thread does."""

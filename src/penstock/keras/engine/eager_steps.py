@@ -17,6 +17,7 @@ from penstock.keras.engine.compiled import Compiled, Weighted
 from penstock.keras.engine.endpoints import Endpoint
 from penstock.keras.metrics.base import Metric
 from penstock.keras.optimizers.registry import TFOptimizer
+from penstock.layers.branching import learning_phase_of_values
 from penstock.layers.calls import call_arguments
 from penstock.ops.math.add_n import add_n
 
@@ -84,7 +85,8 @@ def called(model: Any, inputs: list[Any], training: bool) -> list[Any]:
     """The outputs of a model for the values of its inputs."""
     given = dict(zip(model.input_names, inputs)) if getattr(model, "_takes_names", False) else inputs[0] if len(inputs) == 1 else inputs
     options = {"training": training} if call_arguments(model.call).expects("training") else {}
-    return nest.flatten(model(given, **options))
+    with learning_phase_of_values(int(training)):  # for layers that are called without it
+        return nest.flatten(model(given, **options))
 
 
 def predict_step(model: Any) -> Callable[[Sequence[Any]], list[Any]]:

@@ -9,8 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from penstock.graph.function import outermost
+from penstock.graph.graph import default_graph
+from penstock.imperative.eager_graph import EagerGraph
 from penstock.keras.backend.steps import ArrayStep
-from penstock.keras.callbacks.base import CallbackList, History, ProgbarLogger
+from penstock.keras.callbacks.base import BaseLogger, CallbackList, History, ProgbarLogger
 from penstock.keras.engine.batches import Source
 from penstock.platform import logging
 
@@ -74,14 +77,14 @@ class _Outputs:
         return [np.concatenate(arrays, axis=0) for arrays in zip(*self._parts)]
 
 
-def run_epoch(run: Run, callbacks: CallbackList, progbar: ProgbarLogger | None) -> list[Any]:
+def run_epoch(run: Run, callbacks: CallbackList, progbar: ProgbarLogger) -> list[Any]:
     """Runs all batches once; the results of the epoch."""
     names = run.model.metrics_names if run.mode != "predict" else []
     total: Any = _Outputs(run.source.samples) if run.mode == "predict" else _MeanLoss()
     mode, model = run.mode, run.model
     step = run.step.bound() if isinstance(run.step, ArrayStep) else run.step
     begin, end = callbacks.batch_hooks(mode, "begin"), callbacks.batch_hooks(mode, "end")
-    if progbar is not None and run.verbose:
+    if run.verbose:
         begin, end = [*begin, progbar.on_batch_begin], [*end, progbar.on_batch_end]
     told = bool(begin or end)
     for number, (arrays, size, weight) in enumerate(run.source.epoch()):
@@ -107,12 +110,17 @@ def configure(callbacks: Any, run: Run, epochs: int, do_validation: bool) -> Cal
     if run.mode == "train":
         model.history = History()
         listed = [*listed, model.history]
+    names = [] if run.mode == "predict" else list(model.metrics_names)
+    for each in listed:
+        if isinstance(each, (BaseLogger, ProgbarLogger)):
+            each.stateful_metrics = set(names[1:])  # metrics are means already
     made = CallbackList(listed)
     made.set_model(model)
-    names = [] if run.mode == "predict" else list(model.metrics_names)
-    made.set_params({"batch_size": run.batch_size, "epochs": epochs, "steps": run.source.steps if run.source.samples is None else None,
-                     "samples": run.source.samples or run.source.steps, "do_validation": do_validation,
-                     "verbose": 0 if run.source.announced else run.verbose,  # as TensorFlow has it, whose bar is not a callback either
+    imperative = isinstance(outermost(default_graph()), EagerGraph)
+    made.set_params({"batch_size": run.batch_size, "epochs": epochs, "steps": run.source.steps if run.source.samples is None or imperative else None,
+                     "samples": run.source.samples or run.source.steps,
+                     "verbose": 0,  # as TensorFlow has it: the bar, which has the same dictionary, sets it later
+                     "do_validation": do_validation,
                      "metrics": names + ([f"val_{name}" for name in names] if do_validation else [])})
     return made
 
@@ -121,28 +129,27 @@ def _progbar(run: Run, callbacks: CallbackList) -> ProgbarLogger:
     """The bar, which is told as callbacks are, after all of them."""
     stateful = [] if run.mode == "predict" else run.model.metrics_names[1:]
     bar = ProgbarLogger("steps" if run.source.samples is None else "samples", stateful)
-    bar.params = {**callbacks.params, "verbose": run.verbose}
+    bar.params = callbacks.params
+    bar.params["verbose"] = run.verbose
     bar.on_train_begin()
     return bar
 
 
 def iterate(run: Run, callbacks: Any = None, inside: bool = False) -> list[Any]:
-    """One evaluation, or one round of predictions. ``inside`` a training it has no bar of its own."""
+    """One evaluation, or one round of predictions, with a bar if it is verbose; ``inside`` a training the bar has the training's length."""
     listed = configure(callbacks, run, 1, False)
-    bar = None if inside or not run.verbose else _progbar(run, listed)
+    bar = _progbar(run, listed)
     model = run.model
     if not inside:
         model.stop_training = False
     if run.mode != "predict":
         model.reset_metrics()
     listed.begin(run.mode)
-    if bar is not None:
-        bar.on_epoch_begin(0)
+    bar.on_epoch_begin(0)
     results = run_epoch(run, listed, bar)
     if not results and run.mode != "predict":
         raise ValueError(_EMPTY)
-    if bar is not None:
-        bar.on_epoch_end(0, {} if run.mode == "predict" else dict(zip(model.metrics_names, results)))
+    bar.on_epoch_end(0, {} if run.mode == "predict" else dict(zip(model.metrics_names, results)))
     listed.end(run.mode)
     return results
 
@@ -166,9 +173,9 @@ class Validation(NamedTuple):
 
 def train(run: Run, epochs: int, callbacks: Any = None, validation: Validation | None = None, initial_epoch: int = 0) -> History:
     """Trains for some epochs; returns the model's History."""
-    listed = configure(callbacks, run, epochs, validation is not None)
     if run.verbose and run.source.announced:
         _say(run.source, validation)
+    listed = configure(callbacks, run, epochs, validation is not None)
     bar, model = _progbar(run, listed), run.model
     model.stop_training = False
     listed.begin("train")
@@ -186,6 +193,7 @@ def train(run: Run, epochs: int, callbacks: Any = None, validation: Validation |
         logs = dict(zip(model.metrics_names, results))
         if validation is not None and validation.is_due(epoch) and not model.stop_training:
             validation.run.source.rewind()  # every evaluation sees the same elements of a dataset
+            run.source.lead(validation.run.source)
             results = iterate(validation.run, listed, inside=True)
             _check_length(validation.run, 1)
             logs.update({f"val_{name}": value for name, value in zip(model.metrics_names, results)})

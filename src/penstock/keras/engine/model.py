@@ -354,7 +354,8 @@ class Model(Network):
             val_x, val_y, val_weight = held_out
             # In graphs Keras shuffles these, too: which batches come next in training depends on it, since both use NumPy's generator.
             shuffles = not isinstance(outermost(default_graph()), EagerGraph)
-            held = self._run("test", val_x, val_y, val_weight, None, None if _has_batches(val_x) else batch_size, validation_steps, 0, shuffles,
+            shown = verbose if isinstance(run.source, GeneratorSource) else 0  # only an evaluation of theirs has a bar
+            held = self._run("test", val_x, val_y, val_weight, None, None if _has_batches(val_x) else batch_size, validation_steps, shown, shuffles,
                              steps_name="validation_steps", **feeding)
             validation = Validation(held, validation_freq)
         self._check_trainable_weights_consistency()
@@ -521,8 +522,7 @@ def _unpack(element: Any, mode: str) -> tuple[Any, Any, Any]:
     """(inputs, targets, weights) of what a generator or a dataset gave."""
     if mode == "predict":
         return (element[0] if isinstance(element, tuple) and len(element) in (2, 3) else element), None, None
-    if not isinstance(element, tuple):
-        raise ValueError(f"Output of generator should be a tuple `(x, y, sample_weight)` or `(x, y)`. Found: {element}")
+    element = element if isinstance(element, tuple) else (element,)  # a list, too, is inputs alone
     if len(element) not in (1, 2, 3):
         raise ValueError(f"Output of generator should be a tuple of 1 or 2 or 3 elements: (input,) or (input, target) or (input, target, "
                          f"sample_weights). Received {element}")

@@ -25,7 +25,7 @@ def _array(data: Any, shape: Any) -> Any:
 
 
 def arrays(data: Any, names: Sequence[str], shapes: Sequence[Any], what: str, check_batch_axis: bool = False) -> list[Any]:
-    """The arrays for these names. ``what`` (input or target) is for messages."""
+    """The arrays for these names. ``what`` (input or target) is for messages. As in TensorFlow, arrays beyond the last of ``shapes`` are left out."""
     if not names:
         if data is not None and not isinstance(data, Mapping) and len(data):
             raise ValueError(f"Error when checking model {what}: expected no data, but got:", data)
@@ -33,7 +33,7 @@ def arrays(data: Any, names: Sequence[str], shapes: Sequence[Any], what: str, ch
     if data is None:
         return [None] * len(names)
     given = _arrays_in_order(data, names, what)
-    arrays = [_array(each, shape) for each, shape in zip(given, [*shapes, *[None] * len(given)])]
+    arrays = [_array(each, shape) for each, shape in (zip(given, shapes) if shapes else zip(given, [None] * len(given)))]
     if len(arrays) != len(names):
         raise ValueError(f"Error when checking model {what}: the list of Numpy arrays that you are passing to your model is not the size the model "
                          f"expected. Expected to see {len(names)} array(s), but instead got the following list of {len(arrays)} arrays: "
