@@ -29,7 +29,7 @@ def measure(path: Path) -> Runs:
         for workers in WORKERS:
             cluster.best(frameworks, row, workers, 1, 2.0, small)
     store = simulation.Store(simulation.KEPT)
-    simulation.write(list(simulation.compare(store, [*simulation.SMALL, *simulation.LARGE], list(WORKERS), 1)), 1)
+    simulation.write(store, list(simulation.compare(store, [*simulation.SMALL, *simulation.LARGE], list(WORKERS), 1)))
     for workers in WORKERS[1:]:
         store.measure(SYNCHRONOUS, workers, 1)
     all_of_them = Runs(path)

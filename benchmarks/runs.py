@@ -31,6 +31,10 @@ class Runs:
         results = self.cells.get(_key(cell))
         return median(results) if results else None
 
+    def rounds(self, cell: Cell) -> int:
+        """How often it was measured."""
+        return len(self.cells.get(_key(cell), ()))
+
     def forget(self, cell: Cell) -> None:
         """The cell is measured anew."""
         self.cells.pop(_key(cell), None)

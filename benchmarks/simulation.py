@@ -43,6 +43,7 @@ LARGE = [
     Row("language, sampled softmax", "language", arguments=("--batch", "4", "--sampled", "512"), steps=10),
 ]
 RUNS = {"inception": 8, "language": 8}  # of a step, when its profile is measured; others: 40
+ROUNDS = 2  # of a profile
 SECONDS = 2.0  # of measured steps
 PENSTOCK = Framework("penstock", sys.executable)
 
@@ -114,7 +115,7 @@ def profile_of(row: Row) -> JobProfile:
     addresses = {"ps": [f"ps-{index}:2222" for index in range(PS)], "worker": ["worker-0:2222"]}
     settings = {**settings_of(row, 1, 60.0), "warmup": 0.0, "cluster": addresses}
     program = [str(HERE / "cluster_task.py"), "penstock", "worker", "0", json.dumps(settings)]
-    profile = measure_profile(CaptureOrder(program, PS, 1, "", runs=RUNS.get(row.model, 40), seconds=60.0))
+    profile = measure_profile(CaptureOrder(program, PS, 1, "", runs=RUNS.get(row.model, 40), seconds=60.0), rounds=ROUNDS)
     profile.program = "cluster_task.py"
     return profile
 
@@ -130,6 +131,9 @@ def compare(store: Store, rows: list[Row], workers: list[int], rounds: int) -> I
     for row in rows:
         before, after = _calibrations(row)
         costs, profile = store.costs(before), store.profile(row)
+        for number in range(rounds):  # in turn, as the speed of a virtual machine changes
+            for count in workers:
+                store.measure(row, count, number + 1)
         measured = {count: store.measure(row, count, rounds) for count in workers}
         yield Compared(row, mean(costs, store.costs(after)), profile, measured)
 
@@ -160,10 +164,11 @@ def record(rows: list[Compared]) -> None:
         for compared in rows}}))
 
 
-def page(lines: list[str], ratios: list[float], rounds: int) -> str:
-    """SIMULATION.md."""
+def page(lines: list[str], ratios: list[float], rounds: list[int]) -> str:
+    """SIMULATION.md; ``rounds``: of each cell."""
     near = sum(0.8 <= ratio <= 1.2 for ratio in ratios)
-    rounded = f"the median of {rounds} rounds" if rounds > 1 else "one round"
+    counts = f"{min(rounds)} to {max(rounds)}" if len(set(rounds)) > 1 else f"{rounds[0]}"
+    rounded = f"the median of {counts} rounds" if max(rounds) > 1 else "one round"
     return f"""# Simulated and measured
 
 Written by `python benchmarks/simulation.py --write` on {datetime.date.today():%Y-%m-%d}; {machine()}. Steps per second and worker, {PS} parameter
@@ -181,9 +186,10 @@ are the milliseconds of one core that a step takes, of all its tasks.
 """
 
 
-def write(compared: list[Compared], rounds: int) -> None:
+def write(store: Store, compared: list[Compared]) -> None:
     """SIMULATION.md, and the record of the test."""
     lines, ratios = table(compared)
+    rounds = [store.runs.rounds((PENSTOCK.name, each.row.label, workers)) for each in compared for workers in each.measured]
     print(*lines, sep="\n")
     (HERE / "SIMULATION.md").write_text(page(lines, ratios, rounds))
     record(compared)
@@ -210,7 +216,7 @@ def main() -> int:
     else:
         compared = list(compare(store, rows, args.workers, args.rounds))
     if args.write:
-        write(compared, args.rounds)
+        write(store, compared)
     else:
         print("model | workers | measured | simulated | ratio | ms of a core | simulated", *table(compared)[0], sep="\n")
     return 0

@@ -12,7 +12,7 @@ from penstock.simulate.costs import Costs
 from penstock.simulate.job import Cluster, Simulation, readable
 from penstock.simulate.modes import synchronous
 from penstock.simulate.network import NetworkSpeed
-from penstock.simulate.profile import WORKER, JobProfile, StepProfile, TaskPart, TensorMessage, WorkBlock, with_serial_parts
+from penstock.simulate.profile import WORKER, JobProfile, StepProfile, TaskPart, TensorMessage, WorkBlock, with_serial_parts, with_shorter_times
 from penstock.simulate.report import describe, too_large, uneven, unshared, what_would_help
 from penstock.simulate.ring import all_reduce
 from penstock.simulate.stragglers import Straggling
@@ -187,3 +187,18 @@ def test_what_threads_cannot_share_is_that_of_all_blocks_of_a_task():
     alone, together = (JobProfile("p", 0, 1, StepProfile([TaskPart(WORKER, blocks)])) for blocks in works)
     blocks = with_serial_parts(alone, together, 2).step.parts[0].blocks
     assert [round(block.serial, 3) for block in blocks] == [0.25, 0.25, 0.0]  # 0.25 of 0.4 seconds are left, where two threads could leave half
+
+
+def test_of_two_measurements_the_shorter_times_count():
+    one, other = dense(compute=0.010), dense(compute=0.012)
+    other.step.parts[1].blocks[1].python = 5e-5
+    shorter = with_shorter_times(one, other)
+    assert shorter.step.parts[0].blocks[0].native == 0.010 and shorter.step.parts[1].blocks[1].python == 5e-5
+
+
+def test_bytes_take_longer_if_others_have_had_the_cache():
+    costs = dataclasses.replace(FREE, send_byte=1e-9, receive_byte=1e-9, cold_bytes=3.0, cache_bytes=4 * MEGABYTE)
+    alone, crowd = (run(dense(), workers=workers, costs=costs, cores=16, one_machine=True) for workers in (1, 4))
+    assert alone.quantile(0.5) == pytest.approx(4 * 1e-3 * costs.slower(2 * MEGABYTE) + 1e-4)  # a step moves two megabytes,
+    assert costs.slower(2 * MEGABYTE) == pytest.approx(1.0 + 2.0 / 3.0)                        # which replace a third of the cache
+    assert 16 * crowd.busy_machines["the machine"] / crowd.rate > 1.3 * 16 * alone.busy_machines["the machine"] / alone.rate

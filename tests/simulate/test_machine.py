@@ -1,10 +1,12 @@
 """Virtual machines, links and time."""
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from penstock.simulate.clock import Clock
-from penstock.simulate.machine import Crowding, Process, SimulatedMachine
+from penstock.simulate.machine import Crowding, Place, Process, SimulatedMachine
 from penstock.simulate.network import Fabric, NetworkSpeed
 from penstock.simulate.stragglers import Straggling
 
@@ -26,14 +28,50 @@ def clock() -> Clock:
     return Clock()
 
 
-def test_cores_are_shared_equally(clock):
+def test_each_core_is_shared_equally(clock):
     machine, log = SimulatedMachine(clock, 2), Log(clock)
     for name in "abc":
         machine.run(2.0, log(name))
     machine.run(0.5, log("short"))
     clock.run()
-    assert log.times == {"short": 1.0, "a": 3.25, "b": 3.25, "c": 3.25}  # at first half a core each, then two thirds
+    assert log.times == {"short": 1.0, "b": 2.5, "a": 3.25, "c": 3.25}  # two on each core; when b is done, its core takes one of the others
     assert machine.busy == pytest.approx(6.5)
+
+
+def test_an_idle_core_does_not_take_what_ran_elsewhere_just_now(clock):
+    machine, log = SimulatedMachine(clock, 2), Log(clock)
+    for _ in range(20):  # the machine is busy: no idle core is looked for
+        for _ in range(2):
+            machine.run(0.01, lambda: None)
+        clock.run()
+    first, second = Place(), Place()
+    for place in (first, second):
+        machine.waker = 0
+        machine.run(1e-9, lambda: None, place=place)
+        clock.run()
+    begin = clock.now
+    machine.run(0.002, log("waker"), place=first)
+    machine.run(0.001, log("woken"), place=second)  # for half a millisecond each has half of the core
+    clock.run()
+    assert log.times["woken"] - begin == pytest.approx(0.0005 + 0.00075, rel=1e-5)
+    assert log.times["waker"] - begin == pytest.approx(0.0005 + 0.00175, rel=1e-5)
+
+
+def test_an_idle_core_is_looked_for_where_the_machine_is_not_busy(clock):
+    machine, log = SimulatedMachine(clock, 2), Log(clock)
+    machine.run(0.001, log("waker"))
+    machine.run(0.001, log("woken"))
+    clock.run()
+    assert log.times == {"waker": 0.001, "woken": 0.001}
+
+
+def test_times_in_python_differ(clock):
+    process, ends = Process(SimulatedMachine(clock, 1), "a", Crowding(spread=0.3)), list[float]()
+    for _ in range(2000):
+        process.python(1.0, lambda: ends.append(clock.now))
+    clock.run()
+    times = sorted(later - sooner for sooner, later in zip([0.0, *ends], ends))
+    assert ends[-1] == pytest.approx(2000, rel=0.03) and times[1680] / times[1000] == pytest.approx(math.exp(0.3), rel=0.05)
 
 
 def test_work_that_starts_later_slows_down_the_others(clock):
@@ -90,12 +128,12 @@ def test_a_process_has_one_interpreter(clock):
     assert log.times["native"] == pytest.approx(1.0 + 2.0 / 3.0)  # two cores while two interpreters run, then three
 
 
-def test_caches_are_cold_after_others_ran(clock):
-    machine, log = SimulatedMachine(clock, 1), Log(clock)
-    process, other = (Process(machine, name, Crowding(cold_bytes=2.0)) for name in "ab")
-    process.native(1.0, lambda: other.native(1.0, lambda: process.native(0.001, log("again"), 0.0), 0.0), 0.0)
+def test_native_code_gets_from_memory_what_is_in_no_cache(clock):
+    log = Log(clock)
+    for name, seconds, coldness in (("warm", 1.0, 0.0), ("short", 0.001, 0.5), ("long", 1.0, 1.0)):
+        Process(SimulatedMachine(clock, 1), "a", Crowding(cold_bytes=2.0)).native(seconds, log(name), 0.0, coldness=coldness)
     clock.run()
-    assert log.times["again"] == pytest.approx(1.0 + 1.002 + 0.002)  # what takes long has its arrays in the cache again after two milliseconds
+    assert log.times == {"warm": 1.0, "short": 0.0015, "long": 1.002}  # what takes long has its arrays in the cache again after two milliseconds
 
 
 def test_threads_of_native_code_wait_for_each_other_in_a_crowd(clock):

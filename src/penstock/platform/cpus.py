@@ -16,6 +16,18 @@ def available_cpus(root: Path = Path("/")) -> int:
     return bound if quota is None else max(1, min(bound, int(quota + 0.5)))
 
 
+def shared_cache_bytes(root: Path = Path("/")) -> int:
+    """The size of the largest cache of a CPU, the one that it shares with others; 0 if the system does not tell (Linux does)."""
+    sizes = [0]
+    for path in (root / "sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
+        try:
+            text = path.read_text().strip()
+            sizes.append(int(text.rstrip("KMG")) << {"K": 10, "M": 20, "G": 30}.get(text[-1:], 0))
+        except (OSError, ValueError):  # a virtual machine may leave it out
+            continue
+    return max(sizes)
+
+
 def cpu_quota(root: Path = Path("/")) -> float | None:
     """How many CPUs' time the control groups of this process grant it, the strictest one; None without a limit."""
     quotas = [quota for folder in _groups(root) for quota in (_quota_v2(folder), _quota_v1(folder)) if quota is not None]

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import statistics
 import subprocess
 import sys
@@ -36,7 +37,7 @@ from penstock.ops.array.fill import zeros
 from penstock.ops.constant import constant, identity
 from penstock.ops.flow.misc import group
 from penstock.ops.linalg.matmul import matmul
-from penstock.platform.cpus import available_cpus
+from penstock.platform.cpus import available_cpus, shared_cache_bytes
 from penstock.session.session import Session
 from penstock.simulate.costs import Costs
 from penstock.variables.initialization import global_variables_initializer
@@ -52,10 +53,12 @@ _SECONDS = 0.1  # per step that is measured
 _ROUNDS = 5  # of which the median counts
 _OTHERS = 2  # workers of a crowd, per core
 _CROWDED_SECONDS = 0.3
+_COLDEST = 6.0  # times as long as from the cache: what memory takes at most
 _SETTLED = 0.3  # seconds until a crowd does what it was told
 _SERVE = "import sys; from penstock.simulate.calibration import serve; serve(*sys.argv[1:])"
 NETWORK = "network"  # arguments: no shared memory,
 CROWD = "crowd"  # and one of those beside which another measures
+_REST = "rest"  # what a crowd is told in between
 _CROWDED = ("small update", "large update", "compute")
 _OF_ALL = ("one", "many", "large", "small update", "large update")  # steps that use each of the parameter servers
 
@@ -66,6 +69,7 @@ class _Spent(NamedTuple):
     worker: float  # of a core
     ps: float  # of one of them
     wall: float
+    spread: float  # of the time that passed: the standard deviation of its logarithm
 
 
 def measure(patience: float = 300.0) -> Costs:
@@ -155,15 +159,15 @@ def _steps(worker: str) -> dict[str, Operation]:
 
 def _experiments(session: Session, steps: dict[str, Operation], targets: list[str], arguments: list[str]) -> dict[str, _Spent]:
     ps = [connection(target) for target in targets]
-    rounds = [{name: _spent(session, step, ps, _SECONDS) for name, step in steps.items()} for _ in range(_ROUNDS)]
+    rounds: list[dict[str, _Spent]] = []
     with _crowd(targets, arguments) as tell:
-        crowded: list[dict[str, _Spent]] = []
-        for _ in range(_ROUNDS):
-            crowded.append({})
+        for _ in range(_ROUNDS):  # all in turn, as the speed of a virtual machine changes
+            tell(_REST)
+            rounds.append({name: _spent(session, step, ps, _SECONDS) for name, step in steps.items()})
             for name in _CROWDED:
                 tell(name)
-                crowded[-1][f"crowded {name}"] = _spent(session, steps[name], ps, _CROWDED_SECONDS)
-    return {**_usual(rounds), **_usual(crowded)}
+                rounds[-1][f"crowded {name}"] = _spent(session, steps[name], ps, _CROWDED_SECONDS)
+    return _usual(rounds)
 
 
 def _usual(rounds: list[dict[str, _Spent]]) -> dict[str, _Spent]:
@@ -225,38 +229,54 @@ def _crowd(targets: list[str], arguments: list[str]) -> Iterator[Callable[[str],
 
 
 def _run_as_told(targets: str, number: str) -> None:
-    """A further worker: runs the step whose name was read last, until there is nothing to be read any more."""
+    """A further worker: runs the step whose name was read last, or rests, until there is nothing to be read any more."""
     with _worker(targets.split(","), int(number)) as (session, steps):
         session.run(global_variables_initializer())  # the parameter servers' variables, too: their values do not matter
         _run_told_steps(session, steps)
 
 
 def _run_told_steps(session: Session, steps: dict[str, Operation]) -> None:
-    told = [steps[_CROWDED[0]]]
+    told: list[Operation] = []
+    is_told, is_over = threading.Event(), threading.Event()
 
     def listen() -> None:
         for line in sys.stdin:
-            told[:] = [steps[line.strip()]]
-        told.clear()
+            name = line.strip()
+            told[:] = [] if name == _REST else [steps[name]]
+            (is_told.clear if name == _REST else is_told.set)()
+        is_over.set()
+        is_told.set()
 
-    session.run(told[0])
+    session.run(steps[_CROWDED[0]])
     print("ready", flush=True)
     threading.Thread(target=listen, daemon=True).start()
-    while step := next(iter(told), None):
-        session.run(step)
+    while not is_over.is_set():
+        is_told.wait()
+        for step in list(told):
+            session.run(step)
 
 
 def _spent(session: Session, step: Operation, ps: list[Connection], seconds: float) -> _Spent:
     """What a step takes in so many seconds of steps; parameter servers also run parts of others."""
     for _ in range(20):
         session.run(step)
-    steps, (before, done), here, begin = 0, _cpu(ps), time.process_time(), time.perf_counter()
-    while time.perf_counter() - begin < seconds:
+    times: list[float] = []
+    (before, done), here, begin = _cpu(ps), time.process_time(), time.perf_counter()
+    last = begin
+    while last - begin < seconds:
         session.run(step)
-        steps += 1
-    wall, here = time.perf_counter() - begin, time.process_time() - here
+        times.append(time.perf_counter() - last)
+        last += times[-1]
+    wall, here, steps = last - begin, time.process_time() - here, len(times)
     after, now = _cpu(ps)
-    return _Spent(here / steps, (after - before) / max(now - done, steps), wall / steps)
+    return _Spent(here / steps, (after - before) / max(now - done, steps), wall / steps, _spread(times))
+
+
+def _spread(times: list[float]) -> float:
+    """The standard deviation of the logarithm, by two quantiles: a few very long times do not matter."""
+    ordered = sorted(times)
+    low, high = (ordered[int(share * (len(ordered) - 1))] for share in (0.16, 0.84))
+    return math.log(high / low) / 2
 
 
 def _cpu(servers: list[Connection]) -> tuple[float, int]:
@@ -275,12 +295,15 @@ def _costs(measured: dict[str, _Spent]) -> Costs:
     crossing = (update.ps + update.worker - one.ps - one.worker - kernels) / 2
     message = max(crossing - send - receive, 0.0) / 2
     idle = turns.wall - turns.worker - turns.ps
+    cache = float(shared_cache_bytes())
     send_byte, receive_byte = _bytes(spent, alone)
+    cold = _cold_bytes(spent, cache)
+    warm = 1.0 + (cold - 1.0) * _share_replaced(0, cache)  # times as long as in the cache, when the bytes were measured
     return Costs(step=alone.worker, order=max(one.worker - alone.worker - receive - message, 0.0), part=max(one.ps - send - message, 0.0),
-                 message=message, send=send, receive=receive, send_byte=send_byte, receive_byte=receive_byte,
+                 message=message, send=send, receive=receive, send_byte=send_byte / warm, receive_byte=receive_byte / warm,
                  latency=max(idle / (2 * _TURNS + 2), 0.0), crowded=measured["crowded small update"].worker / measured["small update"].worker,
-                 queued=min(crowded.ps / update.ps, 1.0), cold_bytes=_cold_bytes(spent),
-                 crowded_native=max(spent["crowded compute"].worker / spent["compute"].worker, 1.0))
+                 queued=min(crowded.ps / update.ps, 1.0), cold_bytes=cold, cache_bytes=cache,
+                 crowded_native=max(spent["crowded compute"].worker / spent["compute"].worker, 1.0), spread=alone.spread)
 
 
 def _per_server(measured: dict[str, _Spent]) -> dict[str, _Spent]:
@@ -300,10 +323,19 @@ def _bytes(spent: dict[str, _Spent], alone: _Spent) -> tuple[float, float]:
     return send, both - send
 
 
-def _cold_bytes(spent: dict[str, _Spent]) -> float:
-    """How much longer the bytes of an update, and its kernels, take in a crowd."""
+def _cold_bytes(spent: dict[str, _Spent], cache: float) -> float:
+    """How many times as long bytes and kernels take if nothing is in the cache: from an update by one worker, of whose arrays much is there, and by a
+    crowd, of whose little is."""
     quiet, crowded = (sum(spent[f"{kind}large update"][:2]) - sum(spent[f"{kind}small update"][:2]) for kind in ("", "crowded "))
-    return max(crowded / quiet, 1.0) if quiet > 0.0 else 1.0
+    ratio = max(crowded / quiet, 1.0) if quiet > 0.0 else 1.0
+    one, many = _share_replaced(0, cache), _share_replaced(_OTHERS * available_cpus(), cache)
+    return 1.0 + min((ratio - 1.0) / max(many - ratio * one, 1e-9), _COLDEST - 1.0) if cache else 1.0
+
+
+def _share_replaced(others: int, cache: float) -> float:
+    """Of the cache, between two large updates of a worker beside so many others: all of them send and receive the tensor of each parameter server."""
+    moved = 2 * _SERVERS * 4 * _FLOATS * (1 + others)
+    return moved / (moved + cache)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -62,9 +62,10 @@ class Enough(BaseException):
 
 
 class _Timer(Observer):
-    """Times every kernel of every plan."""
+    """Times every kernel of every plan. All tasks are in this process, and their native code would share its cores: one region runs at a time."""
 
     def __init__(self) -> None:
+        self._native = threading.Lock()
         self.measured: dict[Node, Measured] = {}
         self._regions: dict[Node, Described] = {}
 
@@ -83,13 +84,17 @@ class _Timer(Observer):
         meets = node.definition.coordinates
         sends = node.definition is Send
 
+        alone: AbstractContextManager[Any] = self._native if region is not None else nullcontext()
+
         def run(*values: Any, **options: Any) -> Any:
-            start = time.perf_counter()
-            result = kernel(*values, **options)
-            seconds = time.perf_counter() - start
+            with alone:
+                start = time.perf_counter()
+                result = kernel(*values, **options)
+                seconds = time.perf_counter() - start
             if len(record.seconds) < _SAMPLES and not node.definition.blocking:
                 record.seconds.append(seconds)
             record.memory = max(record.memory, _own_bytes(result))
+            record.touched = max(record.touched, _bytes_of(values) + _own_bytes(result))
             if sends:
                 record.bytes = int(getattr(held_value(values[0]), "nbytes", 0))
             elif meets:
@@ -105,6 +110,11 @@ def _own_bytes(result: Any) -> int:
     """The bytes of the arrays that a kernel has made: views of others and variables take none."""
     values = result if isinstance(result, (tuple, list)) else (result,)
     return sum(value.nbytes for value in values if isinstance(value, np.ndarray) and value.base is None)
+
+
+def _bytes_of(values: tuple[Any, ...]) -> int:
+    """Of arrays and variables."""
+    return sum(int(getattr(held_value(value), "nbytes", 0)) for value in values)
 
 
 def _count(meets: str, values: tuple[Any, ...]) -> int:

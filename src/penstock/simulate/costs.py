@@ -1,7 +1,7 @@
 """What messages between tasks cost, in seconds of one core: measured once per machine (``calibration.py``) and kept in the user's cache folder.
 
-The costs of a byte are those of sending and using it. A kernel finds the tensor that another process has written in memory, or in the caches of
-another core; when a step is measured with all tasks in one process, it is in the kernel's own cache.
+The costs of a byte are those of sending and using it, if the arrays are in the cache that all cores share. A worker uses the same arrays in each of
+its steps; the more bytes the tasks of its machine have moved since the last one, the fewer of them are still there (``Costs.coldness``).
 """
 from __future__ import annotations
 
@@ -32,13 +32,23 @@ class Costs:
     latency: float  # inside a machine
     crowded: float  # times as long, if other tasks use all cores
     queued: float = 1.0  # times as long, if work had to wait for the interpreter: several messages are read at a time, and no thread is woken
-    cold_bytes: float = 1.0  # times as long, if others have had the caches since: what works on large arrays, bytes of messages and native code
+    cold_bytes: float = 1.0  # times as long, if nothing is in the cache: what works on large arrays, bytes of messages and native code
+    cache_bytes: float = 0.0  # of the cache that all cores share; 0: not known
     crowded_native: float = 1.0  # times as long, if other tasks use all cores: native code whose threads wait for each other
+    spread: float = 0.0  # how much times in the interpreter differ: the standard deviation of their logarithm
     network: Costs | None = None  # what differs between machines, where there is no shared memory
 
     def between(self, one_machine: bool) -> Costs:
         """The costs of a cluster on one machine, or on several."""
         return self.network if self.network is not None and not one_machine else self
+
+    def coldness(self, moved: float) -> float:
+        """Which part of its arrays a step has to get from memory, if so many bytes were moved since the last one."""
+        return moved / (moved + self.cache_bytes) if self.cache_bytes else 0.0
+
+    def slower(self, moved: float) -> float:
+        """How many times as long bytes take then."""
+        return 1.0 + (self.cold_bytes - 1.0) * self.coldness(moved)
 
     def to_json(self) -> str:
         """The costs as text."""
@@ -58,7 +68,7 @@ class Costs:
 def cache_file() -> Path:
     """Where the costs of this machine are kept."""
     machine = f"{platform.node()} {platform.machine()} {available_cpus()} {platform.python_version()}"
-    return folder() / f"messages-5-{hashlib.sha256(machine.encode()).hexdigest()[:12]}.json"
+    return folder() / f"messages-7-{hashlib.sha256(machine.encode()).hexdigest()[:12]}.json"
 
 
 def measured_before() -> Costs | None:

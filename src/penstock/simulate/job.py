@@ -75,7 +75,7 @@ class Simulation:
 
     def __init__(self, profile: JobProfile, costs: Costs, cluster: Cluster, seed: int = 0, span: Span | None = None) -> None:
         self.clock, self.cluster, self.span = Clock(), cluster, span
-        self._local, self.costs = costs, costs.between(cluster.one_machine)
+        self.local, self.costs = costs, costs.between(cluster.one_machine)
         self.profile = profile
         self.random = random.Random(seed)
         self.fabric = Fabric(self.clock, cluster.network, costs.latency)
@@ -95,16 +95,16 @@ class Simulation:
             machine = SimulatedMachine(self.clock, spec.cores, ", ".join(map(readable, spec.tasks)))
             self.fabric.links[machine] = NetworkLink(spec.network)
             where.update(dict.fromkeys(spec.tasks, machine))
-        costs = self._local
-        crowding = Crowding(costs.crowded, costs.queued, costs.cold_bytes, costs.crowded_native)
+        costs = self.local
+        crowding = Crowding(costs.crowded, costs.queued, costs.cold_bytes, costs.crowded_native, costs.spread)
         for task in self._tasks():
             machine = where.get(task) or SimulatedMachine(self.clock, cluster.cores, readable(task))
-            self._processes[task] = Process(machine, task, crowding)
+            self._processes[task] = Process(machine, task, crowding, self.random)
         self._machines = list(dict.fromkeys(process.machine for process in self._processes.values()))
 
     def costs_between(self, one: Process, other: Process) -> Costs:
         """What messages between two tasks cost."""
-        return self._local.between(one.machine is other.machine)
+        return self.local.between(one.machine is other.machine)
 
     def _tasks(self) -> Iterator[str]:
         """The tasks of the cluster: those that the profile names, and as many workers as there are."""
@@ -194,6 +194,12 @@ class _Loop:
         self.tables = simulation.tables(step)
         self.stamp = Stamp()
         self._ended, self._delayed = ended, delayed
+        self._moved: dict[SimulatedMachine, tuple[float, float]] = {}  # bytes, when the last two steps began
+
+    def moved(self, machine: SimulatedMachine) -> float:
+        """How many bytes the tasks of a machine moved between the beginnings of the last two steps."""
+        before, last = self._moved.get(machine, (0.0, 0.0))
+        return last - before
 
     def begin(self) -> None:
         """The next step."""
@@ -209,6 +215,8 @@ class _Loop:
             self.begin()
 
         step = _WorkerStep(self, over)
+        for machine in {part.process.machine for part in step.parts.values()}:
+            self._moved[machine] = (self._moved.get(machine, (0.0, machine.moved))[1], machine.moved)
         if delay:
             simulation.clock.after(delay, step.begin)
         else:
@@ -259,7 +267,7 @@ class _Tables:
     """Which blocks of a part wait for what: made once, used by every run of it."""
 
     def __init__(self, part: TaskPart) -> None:
-        self.is_short = sum(block.python + block.native for block in part.blocks) < SHORT
+        self.is_short = sum(block.python + block.moving + block.native for block in part.blocks) < SHORT
         self.pending = [len(block.needs) + len(block.receives) + 1 for block in part.blocks]  # one for the order
         self.behind: list[list[int]] = [[] for _ in part.blocks]
         self.receivers: dict[int, list[int]] = {}
@@ -314,22 +322,23 @@ class _PartRun:
         self.step.simulation.places.meet(meeting, resource, self.step.loop.stamp, lambda: self._meet(meetings[1:], then))
 
     def _compute(self, index: int, block: WorkBlock) -> None:
-        begin = self.step.simulation.clock.now
+        simulation = self.step.simulation
+        begin = simulation.clock.now
 
         def in_native() -> None:
             if block.native:
-                self.process.native(block.native, ended, block.serial, self._tables.is_short)
+                coldness = simulation.local.coldness(self.step.loop.moved(self.process.machine))
+                self.process.native(block.native, ended, block.serial, self._tables.is_short, coldness)
             else:
                 ended()
 
         def ended() -> None:
-            simulation = self.step.simulation
             if simulation.span is not None and simulation.clock.now > begin:
                 simulation.span(self.process.name, f"{block.nodes} nodes", begin, simulation.clock.now)
             self._meet([meeting for meeting in block.meetings if meeting.kind in ("accumulate", "advance")], lambda: self._finish(index, block))
 
-        if block.python:
-            self.process.python(block.python, in_native)
+        if block.python or block.moving:
+            self.process.python(block.python, in_native, block.moving * simulation.local.slower(self.step.loop.moved(self.process.machine)))
         else:
             in_native()
 
@@ -347,9 +356,13 @@ class _PartRun:
         there, size = goal.process, message.bytes
         costs = simulation.costs_between(self.process, there)
         receiving = costs.message + message.tensors * costs.receive
+        sending_bytes, receiving_bytes = (size * each * costs.slower(self.step.loop.moved(process.machine))
+                                          for each, process in ((costs.send_byte, self.process), (costs.receive_byte, there)))
+        for machine in {self.process.machine, there.machine}:
+            machine.moved += size
 
         def sent() -> None:
             simulation.fabric.send(self.process.machine, there.machine, size + ORDER_BYTES, there.python, receiving,
-                                   lambda: goal.arrived(message.number), size * costs.receive_byte)
+                                   lambda: goal.arrived(message.number), receiving_bytes)
 
-        self.process.python(costs.message + message.tensors * costs.send, sent, size * costs.send_byte)
+        self.process.python(costs.message + message.tensors * costs.send, sent, sending_bytes)

@@ -1,13 +1,19 @@
 """Machines and the processes on them.
 
-A machine shares its cores among what runs, as an operating system does: everything gets the same share, and what cannot use its share leaves it to
-the others. A process is a Python process: native code of it may run on several cores, but only one thread at a time is in the interpreter. Threads of
-native code hold their cores while one of them works alone: they look for more to do (``native/machine/driver.py``). So what cannot be shared out
-takes the time of all of them, also where others wait for a core.
+A machine gives its cores to what runs as Linux does. Work that is woken goes to the core that woke it, or to the one where its process ran last, if
+one of them is idle; to another idle core only if the machine is not busy, since otherwise none is looked for; else it stands in line where it was
+woken. So a core may be idle while work waits for another one: two workers and two parameter servers use three quarters of two cores. A core that
+has nothing to do takes work of another one only if its process has not run for half a millisecond. While native code runs on several cores, which
+takes longer, everything gets the same share of all cores, and what cannot use its share leaves it to the others.
+
+A process is a Python process: native code of it may run on several cores, but only one thread at a time is in the interpreter. Threads of native
+code hold their cores while one of them works alone: they look for more to do (``native/machine/driver.py``). So what cannot be shared out takes the
+time of all of them, also where others wait for a core.
 """
 from __future__ import annotations
 
 import math
+import random
 from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -15,37 +21,57 @@ from typing import Any, NamedTuple
 from penstock.simulate.clock import Clock
 
 Then = Callable[[], Any]
-_SHARED = 10e-3  # seconds of others on each core after which a process finds none of its large arrays in the cache of all cores
 _REFILL = 2e-3  # seconds after which work has brought its arrays there again, or would not have found them there in any case
+_STAYS = 0.5e-3  # seconds: a process that ran less than that ago is not moved to another core (Linux: sched_migration_cost)
+_SEARCH = 1.17 ** 2  # how fast the search for an idle core gets shorter with the use of the machine (Linux: nr_idle_scan)
+_AVERAGED = 46e-3  # seconds over which the use of the machine is averaged for that (Linux: half of it after 32 ms)
+
+
+class Place:
+    """Where a process ran last, and when that was."""
+
+    __slots__ = ("core", "until")
+
+    def __init__(self) -> None:
+        self.core, self.until = 0, -math.inf
 
 
 class _Work:
-    """Something that is being computed: seconds of one core that are left, how many cores it can use, and which part of it cannot be shared out."""
+    """Something that is being computed: seconds of one core that are left, how many cores it can use, and which part of it cannot be shared out; its
+    core, and from when on another one may take it."""
 
-    __slots__ = ("left", "serial", "speed", "then", "width")
+    __slots__ = ("core", "left", "movable", "place", "serial", "speed", "then", "width")
 
-    def __init__(self, seconds: float, width: float, serial: float, then: Then) -> None:
+    def __init__(self, seconds: float, width: float, serial: float, then: Then, place: Place, core: int, movable: float) -> None:
         self.left, self.width, self.serial, self.then = seconds, width, serial, then
+        self.place, self.core, self.movable = place, core, movable
         self.speed = 1.0
 
 
 class SimulatedMachine:
-    """Some cores. ``busy`` is how many core seconds were used."""
+    """Some cores. ``busy`` is how many core seconds were used, ``moved`` how many bytes messages had; ``waker`` is the core of the work that has just
+    been done, and wakes others."""
 
     def __init__(self, clock: Clock, cores: float, name: str = "") -> None:
         self.cores, self.name, self.busy = float(cores), name, 0.0
+        self.waker, self.moved = 0, 0.0
         self._clock = clock
         self._running: list[_Work] = []
+        self._on = [0] * math.ceil(cores)  # how many of them each core has
         self._since = 0.0
         self._used = 0.0  # cores, since then
+        self._recent = self._weight = 0.0  # cores in use, and their number, averaged
         self._version = 0
         self._wide = 0  # how many can use more than one core
         self.processes = 0
 
-    def run(self, seconds: float, then: Then, width: float = 1.0, serial: float = 0.0) -> None:
+    def run(self, seconds: float, then: Then, width: float = 1.0, serial: float = 0.0, place: Place | None = None) -> None:
         """Calls ``then`` when so many seconds of one core have been spent, on up to ``width`` cores, of which a part, ``serial``, uses one only."""
         self._advance()
-        self._running.append(_Work(max(seconds, 0.0), width, serial, then))
+        place = place or Place()
+        core = self._choose(place)
+        self._on[core] += 1
+        self._running.append(_Work(max(seconds, 0.0), width, serial, then, place, core, min(place.until, self.now) + _STAYS))
         self._wide += width > 1.0
         self._share()
 
@@ -56,14 +82,35 @@ class SimulatedMachine:
 
     @property
     def is_full(self) -> bool:
-        """True if all cores are in use."""
+        """True if there is as much to do as there are cores."""
         return len(self._running) >= self.cores
+
+    def _choose(self, place: Place) -> int:
+        """The core for work of a process that was in this place."""
+        on = self._on
+        if not on[self.waker]:
+            return self.waker
+        if not on[place.core]:
+            return place.core
+        if 0 in on and self._searches():
+            return on.index(0)
+        if place.until == -math.inf:
+            return on.index(min(on))
+        return self.waker if on[self.waker] <= max(on[place.core], 1) else place.core
+
+    def _searches(self) -> bool:
+        """Whether an idle core is looked for: not where most are in use."""
+        use = self._recent / self._weight if self._weight else 0.0
+        return len(self._on) * (1.0 - _SEARCH * use ** 2) >= 1.0
 
     def _advance(self) -> None:
         elapsed = self._clock.now - self._since
         self._since = self._clock.now
         if elapsed:
             self.busy += elapsed * self._used
+            kept = math.exp(-elapsed / _AVERAGED)
+            self._recent = kept * self._recent + (1.0 - kept) * self._used
+            self._weight = kept * self._weight + (1.0 - kept) * self.cores
             for work in self._running:
                 work.left -= elapsed * work.speed
 
@@ -76,13 +123,27 @@ class SimulatedMachine:
             return
         if self._wide:
             first = self._share_unevenly()
-        else:  # the usual case: all can use one core
-            speed = min(1.0, self.cores / len(running))
+        else:
+            first, on = self._balance(), self._on
+            self._used = min(float(sum(map(bool, on))), self.cores)
+            most = self._used / sum(map(bool, on))  # less than one if a part of a core is missing
             for work in running:
-                work.speed = speed
-            self._used = speed * len(running)
-            first = min(work.left for work in running) / speed
+                work.speed = most / on[work.core]
+                first = min(first, work.left / work.speed)
         self._clock.after(max(first, 0.0), self._look, self._version)
+
+    def _balance(self) -> float:
+        """Idle cores take what waits for others, if it may be moved. Returns in how many seconds it is worth to look again."""
+        on = self._on
+        while 0 in on and max(on) > 1:
+            waiting = [work for work in self._running if on[work.core] > 1]
+            work = min(waiting, key=_movable)
+            if work.movable > self.now:
+                return work.movable - self.now
+            on[work.core] -= 1
+            work.core = on.index(0)
+            on[work.core] += 1
+        return math.inf
 
     def _share_unevenly(self) -> float:
         """What can use only a little leaves the rest to others. Returns when the first is done."""
@@ -104,8 +165,12 @@ class SimulatedMachine:
         done = [work for work in self._running if work.left <= 1e-12]
         self._running = [work for work in self._running if work.left > 1e-12]
         self._wide -= sum(work.width > 1.0 for work in done)
+        for work in done:
+            self._on[work.core] -= 1
+            work.place.core, work.place.until = work.core, self.now
         self._share()
         for work in done:
+            self.waker = work.core
             work.then()
 
 
@@ -113,14 +178,20 @@ def _width(work: _Work) -> float:
     return work.width
 
 
+def _movable(work: _Work) -> float:
+    return work.movable
+
+
 class Crowding(NamedTuple):
     """How many times as long work takes a process that is not alone: what is done in Python while others have all cores, or after it had to wait for
-    the interpreter; the use of large arrays after others have had the caches; and native code while others have all cores."""
+    the interpreter; the use of large arrays that are in no cache any more; and native code while others have all cores. ``spread``: how much times
+    in Python differ from each other, as the standard deviation of their logarithm."""
 
     python: float = 1.0
     queued: float = 1.0
     cold_bytes: float = 1.0
     native: float = 1.0
+    spread: float = 0.0
 
 
 ALONE = Crowding()
@@ -138,12 +209,13 @@ class _Waiting(NamedTuple):
 class Process:
     """A task: what it computes in Python stands in one line, native code runs beside it."""
 
-    def __init__(self, machine: SimulatedMachine, name: str, crowding: Crowding = ALONE) -> None:
+    def __init__(self, machine: SimulatedMachine, name: str, crowding: Crowding = ALONE, chance: random.Random | None = None) -> None:
         self.machine, self.name, self._crowding = machine, name, crowding
+        self._chance = chance or random.Random(0)
+        self._place = Place()
         machine.processes += 1
         self._memory = self.most_memory = 0  # bytes of the steps that it runs now, and the most that it had
         self.in_python = 0.0  # seconds in which its interpreter was taken
-        self._machine_busy = 0.0  # core seconds of the machine, when this process ran last
         self._line: deque[_Waiting] = deque()
         self._in_python = False
 
@@ -158,32 +230,29 @@ class Process:
         if not self._in_python:
             self._next()
 
-    def native(self, seconds: float, then: Then, serial: float, is_short: bool = False) -> None:
-        """Work outside of it, on all cores of the machine that are free; ``is_short``: on one, if other processes may need them."""
-        extra = self._when_cold(seconds)
+    def native(self, seconds: float, then: Then, serial: float, is_short: bool = False, coldness: float = 0.0) -> None:
+        """Work outside of it, on all cores of the machine that are free; ``is_short``: on one, if other processes may need them; ``coldness``: which
+        part of its arrays is in no cache."""
+        extra = (self._crowding.cold_bytes - 1.0) * coldness * min(seconds, _REFILL)
         if self.machine.is_full:
             seconds *= self._crowding.native
         width = 1.0 if is_short and self.machine.processes > 1 else self.machine.cores
-        self.machine.run(seconds + extra, lambda: self._left(then), width, serial)
-
-    def _when_cold(self, seconds: float) -> float:
-        """How much longer work on large arrays takes if others have had the cache."""
-        is_cold = self.machine.busy - self._machine_busy > _SHARED * self.machine.cores
-        return (self._crowding.cold_bytes - 1.0) * min(seconds, _REFILL) if is_cold else 0.0
+        self.machine.run(seconds + extra, then, width, serial, self._place)
 
     def _next(self) -> None:
         self._in_python = bool(self._line)
         if self._line:
             work, begin = self._line.popleft(), self.machine.now
             factor = self._crowding.queued if work.queued else self._crowding.python if self.machine.is_full else 1.0
-            self.machine.run(work.seconds * factor + work.moving + self._when_cold(work.moving), lambda: self._ended(begin, work.then))
+            seconds = work.seconds * factor * self._variation() + work.moving
+            self.machine.run(seconds, lambda: self._ended(begin, work.then), place=self._place)
+
+    def _variation(self) -> float:
+        """How long something takes this time; one in the mean."""
+        spread = self._crowding.spread
+        return self._chance.lognormvariate(-spread * spread / 2, spread) if spread else 1.0
 
     def _ended(self, begin: float, then: Then) -> None:
         self.in_python += self.machine.now - begin
-        self._machine_busy = self.machine.busy
         self._next()
-        then()
-
-    def _left(self, then: Then) -> None:
-        self._machine_busy = self.machine.busy
         then()

@@ -49,10 +49,12 @@ def _take_updates(part: TaskPart, step: StepProfile, wanted: int) -> TaskPart:
     for index in sorted(late):
         block = part.blocks[index]
         update.python += block.python
+        update.moving += block.moving
         update.native += block.native
         update.nodes += block.nodes
         gradients = [sent[number] for number in block.receives]
-        block.python, block.native = sum(_ADD * each.tensors + ADD_BYTE * each.bytes for each in gradients), 0.0
+        block.python, block.moving = _ADD * sum(each.tensors for each in gradients), ADD_BYTE * sum(each.bytes for each in gradients)
+        block.native = 0.0
     if late:
         last = part.blocks[max(late)]
         last.meetings.append(Meeting("accumulate", name))

@@ -61,7 +61,7 @@ class Fabric:
     def send(self, origin: SimulatedMachine, goal: SimulatedMachine, size: float, arrive: Callable[..., Any], *arguments: Any) -> None:
         """Calls ``arrive`` when the last byte is there."""
         if origin is goal:
-            self._clock.after(self._local_latency, arrive, *arguments)
+            self._clock.after(self._local_latency, self._wake, origin, origin.waker, arrive, arguments)
             return
         there, here = self.link(goal), self.link(origin)
         here.sent += size
@@ -72,3 +72,7 @@ class Fabric:
         began = max(there.free_in, start + latency)
         there.free_in = max(began + size / there.network.bandwidth, here.free_out + latency)  # not before the last byte has left
         self._clock.after(there.free_in - self._clock.now, arrive, *arguments)
+
+    def _wake(self, machine: SimulatedMachine, core: int, arrive: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        machine.waker = core  # where the message was sent
+        arrive(*arguments)

@@ -38,6 +38,7 @@ def _together(blocks: Iterable[WorkBlock]) -> WorkBlock:
     for block in blocks:
         serial = total.serial * total.native + block.serial * block.native
         total.python, total.native, total.nodes = total.python + block.python, total.native + block.native, total.nodes + block.nodes
+        total.moving += block.moving
         total.serial = serial / total.native if total.native else 0.0
     return total
 

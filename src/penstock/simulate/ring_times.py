@@ -49,6 +49,7 @@ class RingTimes:
         self._memory = own.memory + left.memory
         self._adding = [block.python for block in own.blocks[2:-1:2]]  # after each phase
         self._costs, self._cluster, self._random, self._span = costs.between(False), cluster, random.Random(seed), span
+        self._slower = self._costs.slower(2 * len(self._adding) * self._chunk)  # what a worker sends and receives in a step
         self._free = np.zeros(cluster.workers)  # when interpreters are
         self._link = _Link(np.zeros(cluster.workers), np.zeros(cluster.workers))
 
@@ -78,7 +79,7 @@ class RingTimes:
         ordered = self._python(begin, costs.step + costs.order / 2)
         done = self._compute(ordered, self._before)
         self._python(np.roll(self._send(ordered, ORDER_BYTES, to=-1), -1), costs.part / 2)  # to run what is its right neighbour's
-        moving = self._chunk * np.array([costs.send_byte, costs.receive_byte])
+        moving = self._chunk * self._slower * np.array([costs.send_byte, costs.receive_byte])
         for adding in self._adding:
             sent = self._python(done, costs.message + costs.send + moving[0])
             arrived = np.roll(self._send(sent, self._chunk + ORDER_BYTES, to=1), 1)
@@ -94,7 +95,7 @@ class RingTimes:
 
     def _compute(self, wanted: Times, block: WorkBlock) -> Times:
         """The same for a block, whose native code leaves the interpreter free."""
-        return (self._python(wanted, block.python) if block.python else wanted) + self._native(block)
+        return (self._python(wanted, block.python + self._slower * block.moving) if block.python or block.moving else wanted) + self._native(block)
 
     def _native(self, block: WorkBlock) -> float:
         cores = self._cluster.cores
@@ -111,8 +112,9 @@ class RingTimes:
 
     def _fill_in(self, result: Result, steps: int) -> None:
         costs, rounds = self._costs, len(self._adding)
-        messages = rounds * (2 * costs.message + costs.send + costs.receive + self._chunk * (costs.send_byte + costs.receive_byte))
-        in_python = costs.step + costs.order + costs.part + messages + sum(self._adding) + self._before.python + self._after.python
+        messages = rounds * (2 * costs.message + costs.send + costs.receive + self._slower * self._chunk * (costs.send_byte + costs.receive_byte))
+        in_python = costs.step + costs.order + costs.part + messages + sum(self._adding)
+        in_python += sum(block.python + self._slower * block.moving for block in (self._before, self._after))
         work = in_python + self._before.native + self._after.native
         result.step_memory = {task_name("worker", index): self._memory for index in range(self._cluster.workers)}
         sent = rounds * (self._chunk + ORDER_BYTES) + 2 * ORDER_BYTES

@@ -15,6 +15,7 @@ from penstock.program.ir import Node
 from penstock.simulate.profile import Meeting, StepProfile, TaskPart, TensorMessage, WorkBlock
 
 _SHORT = 100e-6  # seconds: native code that takes less is not shared out among threads
+_LARGE = 1 << 18  # bytes: arrays that a core's own cache does not keep from one step to the next
 
 Signature = frozenset[object]
 
@@ -29,6 +30,7 @@ class Measured:
     resource: str = ""
     total: int = 0  # of all its counts
     memory: int = 0  # bytes that it takes while its step runs
+    touched: int = 0  # bytes of what it is given and makes
 
     @property
     def typical(self) -> float:
@@ -149,6 +151,8 @@ class _Cut:
         is_native = node in self._tables[node][1].regions and measured.typical > _SHORT
         if is_native:
             block.native += measured.typical
+        elif measured.touched >= _LARGE:
+            block.moving += measured.typical
         else:
             block.python += measured.typical
 
