@@ -29,6 +29,7 @@ CASES = {case.name: case for case in (
     Case("googlenet_8", "GoogLeNet, batch 8", 1.0, 0.75, peers="convnet"),
     Case("googlenet_forward_1", "GoogLeNet forward, batch 1", 1.0, 0.8, peers="convnet"),
     Case("resnet_4", "ResNet-18-like, batch norm, 64x64, batch 4", 1.0, 0.75, peers="convnet"),
+    Case("lenet_64", "small CNN (LeNet: two convolutions of 5x5), 28x28, batch 64", 1.0, 0.8, peers="convnet"),
     Case("softmax", "softmax regression, batch 10, Adagrad, fed", 0.5, 0.25),
     Case("mlp", "MLP 784-512-512-10, batch 128, Adam", 0.9, 0.7, peers="compiled"),
     Case("lstm", "LSTM LM 2x200, 20 steps, batch 20", 0.9, 0.7, peers="compiled"),
