@@ -144,3 +144,31 @@ def test_branches_and_loops_of_functions_have_seeds_of_their_own():
                                            (counted, 1.0, [[1.0962, 0.30917], [0.9355, 0.52217]]),
                                            (branch, 1.0, [[0.22319, 0.66804], [0.36016, 0.01932]])):
             np.testing.assert_allclose([each.numpy() for each in function(tf.constant(argument))], wanted, rtol=1e-4)
+
+
+def test_a_signature_alone_makes_a_concrete_function():
+    with imperative():
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.float32), tf.TensorSpec([], tf.float32, name="why")])
+        def scaled(x, y):
+            return x * y
+
+        concrete = scaled.get_concrete_function()
+        assert [tensor.name for tensor in concrete.inputs] == ["x:0", "why:0"]
+        assert [spec.name for spec in concrete.structured_input_signature[0]] == ["x", "why"]
+        np.testing.assert_array_equal(concrete(tf.constant([1.0, 2.0]), tf.constant(3.0)), [3, 6])
+        assert scaled.get_concrete_function() is concrete
+
+
+def test_inputs_of_concrete_functions_have_the_names_of_parameters():
+    with imperative():
+        @tf.function
+        def scaled(x, pair, _hidden=2.0, flag=True):
+            return x * pair[0] * pair[1] * _hidden if flag else x
+
+        one = tf.TensorSpec([], tf.float32)
+        concrete = scaled.get_concrete_function(one, [one, one], tf.constant(5.0))
+        assert [tensor.name for tensor in concrete.inputs] == ["x:0", "pair:0", "pair_1:0", "placeholder:0"]
+        other = scaled.get_concrete_function(one, pair=[one, tf.TensorSpec([], tf.float32, name="second")])
+        assert [tensor.name for tensor in other.inputs] == ["x:0", "pair:0", "second:0"]
+        assert float(other(x=tf.constant(2.0), pair=[tf.constant(3.0), tf.constant(4.0)])) == 48
+        assert float(other(tf.constant(2.0), [3.0, 4.0])) == 48

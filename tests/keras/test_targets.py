@@ -70,3 +70,17 @@ def test_helpers():
     check_lengths([rows], [rows])
     with pytest.raises(ValueError, match="same number of samples as target arrays"):
         check_lengths([rows], [rows[:2]])
+
+
+def test_tensorboard_saves_what_layers_make_of_data(tmp_path):
+    layers = tf.keras.layers
+    model = tf.keras.Sequential([layers.Embedding(7, 3, input_length=2), layers.Flatten(), layers.Dropout(0.5), layers.Dense(1, name="out")])
+    model.compile("sgd", "mse")
+    x = np.arange(24).reshape(12, 2) % 7
+    board = tf.keras.callbacks.TensorBoard(str(tmp_path), embeddings_freq=2, embeddings_data=x, embeddings_metadata="names.tsv", batch_size=5)
+    model.fit(x, x[:, :1], epochs=3, verbose=0, callbacks=[board])
+    reader = tf.train.load_checkpoint(str(tmp_path / "keras_embedding.ckpt-2"))
+    np.testing.assert_allclose(reader.get_tensor("embedding_embedding"), tf.keras.backend.get_value(model.layers[0].embeddings)[x].reshape(12, 6))
+    assert 'metadata_path: "names.tsv"' in (tmp_path / "projector_config.pbtxt").read_text()
+    with pytest.raises(ValueError, match="embeddings_data must be provided"):
+        model.fit(x, x[:, :1], verbose=0, callbacks=[tf.keras.callbacks.TensorBoard(str(tmp_path), embeddings_freq=1)])

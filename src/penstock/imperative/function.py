@@ -25,6 +25,7 @@ from penstock.graph.effects import after_effects, wait_for_effects
 from penstock.graph.function import FuncGraph
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
+from penstock.graph.opnames import VALID_OP_NAME
 from penstock.graph.shape import as_shape
 from penstock.graph.tensor_spec import TensorSpec
 from penstock.imperative.eager_graph import EagerGraph
@@ -82,7 +83,9 @@ class Function:
         return trace.call(graph, tensors)
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> TracedFunction:
-        """The trace for arguments like these; a TensorSpec stands for any tensor of its kind."""
+        """The trace for arguments like these; a TensorSpec stands for any tensor of its kind. With a signature, no arguments are needed."""
+        if self._input_signature is not None and not args and not kwargs:
+            args = self._input_signature
         return self._trace(args, kwargs)[0]
 
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[TracedFunction, list[Tensor]]:
@@ -104,7 +107,7 @@ class Function:
     def _new_trace(self, arguments: Any, leaves: list[Any]) -> TracedFunction:
         """Traces the function. Where it has made variables it is traced once more, and must not make them again: so they are made once."""
         if not self._makes_variables_once:
-            return TracedFunction(self._python_function, arguments, leaves, self._input_signature)
+            return self._traced(arguments, leaves)
         is_first, made = not self._traces, False
 
         def note(next_creator: Any, **options: Any) -> Any:
@@ -115,11 +118,25 @@ class Function:
             return next_creator(**options)
 
         with variable_creator_scope(note):
-            trace = TracedFunction(self._python_function, arguments, leaves, self._input_signature)
+            trace = self._traced(arguments, leaves)
             if made:
                 is_first = False
-                trace = TracedFunction(self._python_function, arguments, leaves, self._input_signature)
+                trace = self._traced(arguments, leaves)
         return trace
+
+    def _traced(self, arguments: Any, leaves: list[Any]) -> TracedFunction:
+        return TracedFunction(self._python_function, arguments, leaves, self._input_signature, self._names_of(arguments))
+
+    def _names_of(self, arguments: Any) -> list[str]:
+        """The name of the parameter that each leaf of the arguments belongs to."""
+        args, kwargs = arguments
+        names = []
+        for index, value in enumerate(args):
+            parameter = self._parameters[min(index, len(self._parameters) - 1)] if self._parameters else None
+            names += [parameter.name if parameter is not None else "args"] * len(nest.flatten(value))
+        for name in sorted(kwargs):
+            names += [name] * len(nest.flatten(kwargs[name]))
+        return names
 
     @functools.cached_property
     def _parameters(self) -> list[inspect.Parameter]:
@@ -172,11 +189,14 @@ class Function:
 class TracedFunction:
     """The graph of a function for one signature."""
 
-    def __init__(self, function: Callable[..., Any], arguments: Any, leaves: list[Any], signature: Any) -> None:
+    def __init__(self, function: Callable[..., Any], arguments: Any, leaves: list[Any], signature: Any, names: list[str]) -> None:
+        self._names = [name for name, leaf in zip(names, leaves) if _is_tensor(leaf)]
+        self._signature = arguments if signature is None else (signature, {})
         self.graph = FuncGraph(f"{getattr(function, '__name__', 'function')}_{next(_numbers)}", default_graph())
         specs = nest.flatten(signature) if signature is not None else [None] * len(leaves)
         with self.graph.as_default():
-            inner = [self._input(leaf, spec) for leaf, spec in zip(leaves, specs)]
+            inner = [self._input(leaf, spec, name) for leaf, spec, name in zip(leaves, specs, names)]
+            self._inner = list(inner)
             structure = (signature, {}) if signature is not None else arguments
             args, kwargs = nest.pack_sequence_as(structure, inner)
             self._result = function(*args, **kwargs)
@@ -191,12 +211,24 @@ class TracedFunction:
         self._replay = _Replay(self.graph)
         self._whole = _View(self.graph, list(self.graph.inputs), list(self.graph.outputs))
 
-    def _input(self, leaf: Any, spec: Any) -> Any:
+    def _input(self, leaf: Any, spec: Any, name: str) -> Any:
+        """The input for an argument: it has the name of its TensorSpec, or of the parameter."""
         if not _is_tensor(leaf):
             return leaf
+        told = spec if spec is not None else leaf if isinstance(leaf, TensorSpec) else None
+        name = getattr(told, "name", None) or name
         if isinstance(leaf, TensorSpec):
-            return self.graph.add_input(leaf.dtype, as_shape(leaf.shape), leaf.name or "args")
-        return leaf_of(leaf, [self.graph.add_input(part.dtype, part.shape if spec is None else spec.shape, "args") for part in parts_of(leaf)])
+            return self.graph.add_input(leaf.dtype, as_shape(leaf.shape), self._input_name(name))
+        return leaf_of(leaf, [self.graph.add_input(part.dtype, part.shape if spec is None else spec.shape, self._input_name(name))
+                              for part in parts_of(leaf)])
+
+    def _input_name(self, name: str) -> str:
+        """The full name of an input. Inputs of each function begin with names of their own; operations have names that are distinct everywhere, as
+        generators of random numbers are known by them."""
+        name = name if VALID_OP_NAME.match(name) else "placeholder"
+        self.graph.unique_name(name)  # so that no operation gets it
+        taken = {tensor.op.name for tensor in self.graph.inputs}
+        return next(f"{each}/" for each in itertools.chain([name], (f"{name}_{count}" for count in itertools.count(1))) if each not in taken)
 
     def _output(self, leaf: Any) -> Any:
         if leaf is None or isinstance(leaf, Operation):
@@ -217,6 +249,12 @@ class TracedFunction:
     def structured_outputs(self) -> Any:
         """What the function returned when it was traced: tensors of the graph."""
         return nest.pack_sequence_as(self._result, self._leaves)
+
+    @property
+    def structured_input_signature(self) -> Any:
+        """(positional arguments, keyword arguments), with a TensorSpec for each tensor."""
+        specs = [TensorSpec(leaf.shape, leaf.dtype, leaf.op.name) if isinstance(leaf, Tensor) else leaf for leaf in self._inner]
+        return nest.pack_sequence_as(self._signature, specs)
 
     @property
     def output_shapes(self) -> Any:
@@ -240,7 +278,10 @@ class TracedFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         graph = default_graph()
-        tensors = [part for leaf in nest.flatten((args, kwargs)) for part in parts_of(leaf if _is_tensor(leaf) else to_tensor(leaf))]
+        leaves = [leaf for leaf in nest.flatten(args) if _is_tensor(leaf) or len(nest.flatten(args)) <= len(self._names)]
+        for name in dict.fromkeys(self._names[len(leaves):]) if kwargs else ():
+            leaves += nest.flatten(kwargs[name])
+        tensors = [part for leaf in leaves for part in parts_of(leaf if _is_tensor(leaf) else to_tensor(leaf))]
         assert isinstance(graph, EagerGraph)
         return self.call(graph, tensors)
 

@@ -25,6 +25,7 @@ from penstock.ops.flow.printing import Print
 from penstock.ops.linalg import diag
 from penstock.ops.random import random
 from penstock.ops.sparse.sparse_functions import sparse_placeholder, sparse_tensor_to_dense
+from penstock.train.moving_averages import assign_moving_average
 from penstock.variables import initializers
 from penstock.variables.variable import Variable
 
@@ -70,7 +71,7 @@ def variable(value: Any, dtype: Any = None, name: str | None = None, constraint:
     if hasattr(value, "tocoo"):
         sparse = value.tocoo()
         return SparseTensor(np.stack([sparse.row, sparse.col], axis=1).astype(np.int64), sparse.data, sparse.shape)
-    made = Variable(value, dtype=_kind(dtype), name=name, constraint=constraint)
+    made = Variable(value, dtype=_kind(dtype), name=name, constraint=constraint, use_resource=True)
     track_variable(made)
     return made
 
@@ -207,8 +208,8 @@ def update_sub(x: Any, decrement: Any) -> Any:
 
 
 def moving_average_update(x: Any, value: Any, momentum: Any) -> Any:
-    """``tf.keras.backend.moving_average_update``: x moves towards ``value`` by 1 - momentum of the way."""
-    return x.assign_sub((x - value) * (1.0 - momentum))
+    """``tf.keras.backend.moving_average_update``: x moves towards ``value`` by 1 - momentum of the way, corrected for a start at zero."""
+    return assign_moving_average(x, value, momentum, zero_debias=True)
 
 
 def gradients(loss: Any, variables: Any) -> list[Any]:

@@ -9,7 +9,6 @@ import numpy as np
 
 from penstock.contrib.projector import ProjectorConfig, visualize_embeddings
 from penstock.graph.node import Tensor
-from penstock.keras.engine import standardize
 from penstock.layers.branching import phase_state
 from penstock.layers.sessions import assign_values, initialized_session
 from penstock.train.saver import Saver
@@ -21,7 +20,8 @@ class LayerEmbeddings:
 
     def __init__(self, model: Any, data: Any, layer_names: Sequence[str] | None = None) -> None:
         self._inputs = list(model.inputs)
-        self._data = standardize.arrays(data, model.input_names, [], "input")
+        listed = [data[name] for name in model.input_names] if isinstance(data, Mapping) else data if isinstance(data, (list, tuple)) else [data]
+        self._data = [np.asarray(each) for each in listed]
         names = layer_names or [layer.name for layer in model.layers if type(layer).__name__ == "Embedding"]
         layers = [layer for layer in model.layers if layer.name in names]
         self._outputs = [layer.output for layer in layers]

@@ -23,7 +23,8 @@ class ImageDataGenerator:
                  horizontal_flip: bool = False, vertical_flip: bool = False, rescale: float | None = None,
                  preprocessing_function: Callable[[Any], Any] | None = None, data_format: str | None = None, validation_split: float = 0.0,
                  dtype: Any = None) -> None:
-        self.featurewise_center, self.samplewise_center = featurewise_center or featurewise_std_normalization, samplewise_center
+        self.featurewise_center = featurewise_center or featurewise_std_normalization or zca_whitening  # these need it
+        self.samplewise_center = samplewise_center or samplewise_std_normalization
         self.featurewise_std_normalization, self.samplewise_std_normalization = featurewise_std_normalization, samplewise_std_normalization
         self.zca_whitening, self.zca_epsilon, self.rotation_range = zca_whitening, zca_epsilon, rotation_range
         self.width_shift_range, self.height_shift_range, self.brightness_range = width_shift_range, height_shift_range, brightness_range
