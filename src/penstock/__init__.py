@@ -32,7 +32,8 @@ class _Face(ModuleType):
         return value
 
     def __dir__(self) -> list[str]:
-        return sorted([*root.ORIGINS, "__version__", "install_as_tensorflow"])
+        about = [name for name in super().__dir__() if name.startswith("__")]  # __name__, __doc__, __path__, ...
+        return sorted({*root.ORIGINS, *about, "__version__", "install_as_tensorflow"})
 
 
 def install_as_tensorflow() -> None:

@@ -73,15 +73,23 @@ def test_beams_with_lengths_of_their_own():
         tf.contrib.seq2seq.gather_tree(ids, parents)
 
 
+LEAST_SQUARES = """
+import numpy as np
+import penstock as tf
+tf.install_as_tensorflow()
+from tensorflow.contrib.factorization.python.ops import gen_factorization_ops as generated
+factors, weights = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32), np.array([0.5, 2.0], np.float32)
+indices, values = np.array([[0, 0], [0, 1]], np.int64), np.array([1.0, 2.0], np.float32)
+with tf.Session() as session:
+    old = session.run(generated.wals_compute_partial_lhs_and_rhs(factors, weights, 0.1, [1.0], indices, values, 1, False))
+    new = session.run(generated.wals_compute_partial_lhs_and_rhs(factors, weights, 0.1, [1.0], indices, values, [], 1, False))
+np.testing.assert_array_equal(old[0], new[0])
+np.testing.assert_array_equal(old[1], new[1])
+"""
+
+
 def test_least_squares_without_weights_of_entries():
-    generated = inner("contrib.factorization.python.ops.gen_factorization_ops")
-    factors, weights = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32), np.array([0.5, 2.0], np.float32)
-    indices, values = np.array([[0, 0], [0, 1]], np.int64), np.array([1.0, 2.0], np.float32)
-    with tf.Session() as session:
-        old = session.run(generated.wals_compute_partial_lhs_and_rhs(factors, weights, 0.1, [1.0], indices, values, 1, False))
-        new = session.run(generated.wals_compute_partial_lhs_and_rhs(factors, weights, 0.1, [1.0], indices, values, [], 1, False))
-    np.testing.assert_array_equal(old[0], new[0])
-    np.testing.assert_array_equal(old[1], new[1])
+    python(LEAST_SQUARES)
 
 
 def test_losses_with_masks_and_weights():
@@ -114,3 +122,7 @@ assert power(tf.constant([[1.0, 2.0]]), 1)[0].numpy().tolist() == [[1.0, 1.0]]
 
 def test_gradients_of_functions_of_whole_numbers():
     python(PROGRAM)
+
+
+def test_the_names_of_the_package_are_those_of_a_module():
+    assert {"__name__", "__doc__", "__path__", "__version__", "Session", "contrib"} <= set(dir(tf))

@@ -10,6 +10,7 @@ import penstock as tf
 CASES = {
     "concat": ([0], lambda p: tf.concat([[1], [2]], p), "axis tensor should be a scalar integer, but got shape [1]"),
     "fill": (3, lambda p: tf.fill(p, 1), "dims must be a vector, got shape []"),
+    "value of fill": ([3], lambda p: tf.fill([2], p), "value must be a scalar, got shape [1]"),
     "random_uniform": (3, lambda p: tf.random_uniform(p), "shape must be a vector of {int32,int64}, got shape []"),
     "broadcast_to": (3, lambda p: tf.broadcast_to([1], p), "shape must be a vector of {int32,int64}, got shape []"),
     "range": ([0], lambda p: tf.range(p, 5, 1), "start must be a scalar, not shape [1]"),

@@ -12,7 +12,7 @@ _STRIDED = (1, "Expected begin, end, and strides to be 1D equal size tensors, bu
 # {op type: {input: (its rank, the words)}}
 WORDS: dict[str, dict[str, tuple[int, str]]] = {
     "ConcatV2": {"axis": (0, "axis tensor should be a scalar integer, but got shape {shape}")},
-    "Fill": {"dims": (1, "dims must be a vector, got shape {shape}")},
+    "Fill": {"dims": (1, "dims must be a vector, got shape {shape}"), "value": (0, "value must be a scalar, got shape {shape}")},
     **{kind: {"shape": _VECTOR_OF_INTEGERS} for kind in ("RandomUniform", "RandomUniformInt", "RandomStandardNormal", "TruncatedNormal",
                                                          "BroadcastTo")},
     "Reshape": {"shape": (1, "sizes input must be 1-D, not {shape}")},
