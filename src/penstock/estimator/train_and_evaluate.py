@@ -46,7 +46,7 @@ def task_of(executor: Any, config: RunConfig) -> Callable[[], Any]:
     logging.info("Not using Distribute Coordinator.")
     if not config.cluster_spec and config.task_type != TaskType.EVALUATOR:
         logging.info("Running training and evaluation locally (non-distributed).")
-        return executor.run_local  # type: ignore[no-any-return]
+        return executor.run_local
     if not config.task_type:
         raise ValueError("`estimator.config` must have task_type set. This usually means TF_CONFIG environment is not set correctly.")
     if config.task_type == "local":

@@ -21,7 +21,7 @@ def weighted_masked_objective(fn: Callable[[Any, Any], Any] | None) -> Callable[
             mask = cast(mask, floatx())
             losses = losses * mask / mean(mask)
         if weights is not None:
-            losses = mean(losses, axis=list(range(ndim(weights), ndim(losses)))) * weights
+            losses = mean(losses, axis=list(range(ndim(weights) or 0, ndim(losses) or 0))) * weights
             losses = losses / mean(cast(not_equal(weights, 0), floatx()))
         return mean(losses)
     return weighted
