@@ -211,3 +211,32 @@ def test_a_keras_model_that_was_trained_is_an_estimator_inside_of_a_session(tmp_
         for kind in (KeyError, ValueError):
             with pytest.raises(kind, match="does not have the expected inputs keys"):
                 tried.train(wrong, steps=1)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_weights_of_samples_among_the_features_of_a_keras_model(tmp_path, nested):
+    x = np.random.RandomState(0).rand(8, 3).astype(np.float32)
+    weights = np.array([0, 1, 2, 0, 1, 1, 1, 3], np.float32)
+
+    def inputs():
+        features = {"features": {"a": x} if nested else x, "sample_weights": weights}
+        return tf.data.Dataset.from_tensor_slices((features, x.sum(1, keepdims=True))).batch(4).repeat()
+
+    with tf.Graph().as_default():
+        layers = tf.keras.layers
+        start = layers.Input((3,), name="a")
+        model = tf.keras.Model(start, layers.Dense(1, kernel_initializer="ones", name="out")(
+            layers.Dense(4, "relu", kernel_initializer="ones")(start)))
+        model.compile(tf.keras.optimizers.SGD(0.1), "mse")
+        estimator = tf.keras.estimator.model_to_estimator(model, model_dir=str(tmp_path))
+    estimator.train(inputs, steps=3)
+    assert estimator.evaluate(inputs, steps=2)["loss"] == pytest.approx(3.5184, abs=1e-4)  # TensorFlow 1.15
+
+
+def test_errors_of_models_that_cannot_become_estimators():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])
+    with pytest.raises(ValueError, match="has not been compiled yet"):
+        tf.keras.estimator.model_to_estimator(model)
+    model.compile("sgd", "mse")
+    with pytest.raises(ValueError, match=r"Checkpoint format must be one of .* Got xyz"):
+        tf.keras.estimator.model_to_estimator(model, checkpoint_format="xyz")

@@ -68,6 +68,23 @@ def test_what_is_no_json_is_named(monkeypatch):
         tf.estimator.RunConfig()
 
 
+@pytest.mark.parametrize("text, kind", [("3", AttributeError), ("[]", AttributeError), ("null", AttributeError), ('{"cluster": 3}', TypeError),
+                                        ("{bad", json.JSONDecodeError)])
+def test_the_class_of_an_error_is_tensorflows(monkeypatch, text, kind):
+    monkeypatch.setenv("TF_CONFIG", text)
+    with pytest.raises(kind, match=r"TF_CONFIG.* must be (JSON|a JSON object)"):
+        tf.estimator.RunConfig()
+    with pytest.raises(ValueError):
+        tf.estimator.RunConfig()
+
+
+@pytest.mark.parametrize("name, method", [("train_distribute", "train"), ("eval_distribute", "evaluate")])
+def test_what_is_no_strategy_is_refused_when_it_is_used(tmp_path, name, method):
+    estimator = tf.estimator.Estimator(lambda features, labels, mode: None, str(tmp_path), tf.estimator.RunConfig(**{name: 3}))
+    with pytest.raises(AttributeError, match=f"{name} of the RunConfig must be a tf.distribute.Strategy, not 3"):
+        getattr(estimator, method)(lambda: None, steps=1)
+
+
 def test_replace():
     config = tf.estimator.RunConfig(save_checkpoints_steps=5)
     other = config.replace(save_checkpoints_secs=7, model_dir="/m")

@@ -134,7 +134,7 @@ class Estimator:
 
     def _train_model(self, input_fn: Callable[..., Any], hooks: list[SessionRunHook], listeners: list[CheckpointSaverListener], steps: int | None,
                      max_steps: int | None) -> Any:
-        strategy = self._config.train_distribute
+        strategy = _checked_strategy(self._config, "train_distribute")
         if strategy is not None and strategy.num_replicas_in_sync > 1:
             return self._train_replicas(strategy, input_fn, hooks, listeners, steps, max_steps)
         with Graph().as_default() as graph, graph.device(self._device_fn):
@@ -172,7 +172,8 @@ class Estimator:
     def evaluate(self, input_fn: Callable[..., Any], steps: int | None = None, hooks: Iterable[SessionRunHook] | None = None,
                  checkpoint_path: str | None = None, name: str | None = None) -> dict[str, Any]:
         """The metrics over ``steps`` batches, or the whole input; with the loss and the global step. Also written to an event file."""
-        replicas = 1 if self._config.eval_distribute is None else self._config.eval_distribute.num_replicas_in_sync
+        strategy = _checked_strategy(self._config, "eval_distribute")
+        replicas = 1 if strategy is None else strategy.num_replicas_in_sync
         all_hooks = evaluation_hooks(hooks, None if steps is None else steps * replicas)  # a batch per replica and step
         path = self._checkpoint_or_initialization(checkpoint_path, "evaluate")
         with Graph().as_default() as graph, graph.device(self._device_fn):
@@ -301,6 +302,14 @@ def _check_model_fn(model_fn: Callable[..., Any], params: Any) -> None:
         logging.warning("Estimator's model_fn (%s) includes params argument, but params are not passed to Estimator.", model_fn)
     if names - _MODEL_FN_ARGUMENTS and not has_kwargs(model_fn):
         raise ValueError(f"model_fn ({model_fn}) has following not expected args: {sorted(names - _MODEL_FN_ARGUMENTS)}")
+
+
+def _checked_strategy(config: RunConfig, name: str) -> Strategy | None:
+    """A strategy of the configuration; AttributeError, as in TensorFlow, for something else."""
+    strategy = getattr(config, name)
+    if strategy is not None and not isinstance(strategy, Strategy):
+        raise AttributeError(f"{name} of the RunConfig must be a tf.distribute.Strategy, not {strategy!r}.")
+    return strategy
 
 
 def evaluation_hooks(hooks: Iterable[Any] | None, steps: int | None) -> list[SessionRunHook]:

@@ -14,6 +14,7 @@ from penstock.graph.graph import Graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.scopes import add_to_collection, name_scope
 from penstock.graph.seeds import set_random_seed
+from penstock.keras.engine.compiled import Weighted
 from penstock.keras.engine.model import Model
 from penstock.keras.metrics.base import Metric
 from penstock.keras.models import clone_model
@@ -36,14 +37,16 @@ def model_to_estimator(keras_model: Any = None, keras_model_path: str | None = N
         raise ValueError("Either `keras_model` or `keras_model_path` needs to be provided, but not both.")
     if keras_model_path is not None and (keras_model_path.startswith("gs://") or "storage.googleapis.com" in keras_model_path):
         raise ValueError(f"{keras_model_path} is not a local path. Please copy the model locally first.")
-    if checkpoint_format != "saver":
-        raise NotImplementedError(f'model_to_estimator: checkpoints are of the format "saver". Got {checkpoint_format!r}')
+    if checkpoint_format not in (None, "saver", "checkpoint"):
+        raise ValueError(f'Checkpoint format must be one of "checkpoint" or "saver". Got {checkpoint_format}')
+    if checkpoint_format == "checkpoint":
+        raise NotImplementedError('model_to_estimator: checkpoints are of the format "saver". Got \'checkpoint\'')
     model = load_model(keras_model_path, custom_objects) if keras_model is None else keras_model
-    if not isinstance(model, Model) or not model._is_graph_network:
-        raise NotImplementedError("model_to_estimator: the model must be Sequential or functional, and built (its inputs known), since it is cloned.")
-    if not model.optimizer:
+    if not getattr(model, "optimizer", None):
         raise ValueError("The given keras model has not been compiled yet. Please compile the model with `model.compile()` before calling "
                          "`model_to_estimator()`.")
+    if not isinstance(model, Model) or not model._is_graph_network:
+        raise NotImplementedError("model_to_estimator: the model must be Sequential or functional, and built (its inputs known), since it is cloned.")
     config = config_with_folder(config, model_dir)
     new_optimizer = _optimizers_like(model.optimizer)
     return Estimator(_model_fn(model, new_optimizer), config=config, warm_start_from=_first_checkpoint(model, config, new_optimizer))
@@ -62,7 +65,7 @@ def _first_checkpoint(model: Any, config: Any, new_optimizer: Callable[[], Any])
         get_or_create_global_step()
         set_learning_phase(True)
         clone = clone_model(model)
-        _train_op(clone, _compile(clone, model, new_optimizer(), None))
+        _train_op(clone, _compile(clone, model, new_optimizer(), None), clone._no_weights())
         session.run(global_variables_initializer())
         for variable, value in zip(clone.weights, values or []):
             variable.load(value, session)
@@ -72,16 +75,33 @@ def _first_checkpoint(model: Any, config: Any, new_optimizer: Callable[[], Any])
 def _model_fn(model: Any, new_optimizer: Callable[[], Any]) -> Any:
     def model_fn(features: Any, labels: Any, mode: str) -> EstimatorSpec:
         set_learning_phase(mode == ModeKeys.TRAIN)
+        features, sample_weights = _without_weights(features)
         clone = clone_model(model, _in_order(features, model.input_names, "features", "inputs"))
         predictions = dict(zip(clone.output_names, clone.outputs))
         if mode == ModeKeys.PREDICT:
             return EstimatorSpec(mode, predictions, export_outputs={DEFAULT_SERVING_SIGNATURE_DEF_KEY: PredictOutput(predictions)})
         compiled = _compile(clone, model, new_optimizer(), _in_order(labels, model.output_names, "labels", "outputs"))
-        total = compiled.total_loss(clone._no_weights())
+        weighted = _weigh(compiled, model.output_names, sample_weights)
+        total = compiled.total_loss(weighted)
         if mode == ModeKeys.EVAL:
             return EstimatorSpec(mode, predictions, total, eval_metric_ops={metric.name: _metric_ops(metric) for metric in compiled.metrics})
-        return EstimatorSpec(mode, predictions, total, _train_op(clone, compiled))
+        return EstimatorSpec(mode, predictions, total, _train_op(clone, compiled, weighted))
     return model_fn
+
+
+def _without_weights(features: Any) -> tuple[Any, Any]:
+    """(features, weights of samples): an input function gives both in a dict of these two; otherwise there are no weights."""
+    if isinstance(features, dict) and set(features) == {"features", "sample_weights"}:
+        return features["features"], features["sample_weights"]
+    return features, None
+
+
+def _weigh(compiled: Any, names: list[str], sample_weights: Any) -> Weighted:
+    """Has each output that has a loss take the weights of samples; returns which of them have some."""
+    by_output = {} if sample_weights is None else dict(zip(names, _in_order(sample_weights, names, "sample_weights", "outputs")))
+    for endpoint in compiled.trained_endpoints:
+        endpoint.take_weights(by_output.get(endpoint.name))
+    return tuple(endpoint.name in by_output for endpoint in compiled.trained_endpoints)
 
 
 def _compile(clone: Any, model: Any, optimizer: Any, targets: list[Any] | None) -> Any:
@@ -91,10 +111,10 @@ def _compile(clone: Any, model: Any, optimizer: Any, targets: list[Any] | None) 
     return clone._compile_now()
 
 
-def _train_op(clone: Any, compiled: Any) -> Any:
+def _train_op(clone: Any, compiled: Any, weighted: Weighted) -> Any:
     """One step of the optimizer, and the updates of the layers."""
     with name_scope("training"):
-        trained = clone.optimizer.get_updates(params=compiled.trained, loss=compiled.total_loss(clone._no_weights()))
+        trained = clone.optimizer.get_updates(params=compiled.trained, loss=compiled.total_loss(weighted))
     return group(*trained, *clone.get_updates_for(None), *clone.get_updates_for(clone.inputs))
 
 
@@ -105,8 +125,6 @@ class UnfitNames(KeyError, ValueError):
 def _in_order(given: Any, names: list[str], what: str, whose: str) -> list[Any]:
     """Tensors in the order of the model's; in a dict they have its names."""
     if isinstance(given, dict):
-        if set(given) == {"features", "sample_weights"}:
-            raise NotImplementedError("model_to_estimator: sample_weights among the features are not supported.")
         if set(given) != set(names):
             raise UnfitNames(f"The dictionary passed into {what} does not have the expected {whose} keys defined in the keras model.\n"
                            f"\tExpected keys: {set(names)}\n\t{what} keys: {set(given)}\n\tDifference: {set(given) ^ set(names)}")

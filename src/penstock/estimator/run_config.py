@@ -13,6 +13,7 @@ from penstock.estimator.tasks import ConfiguredTask, TaskType, task_from, worker
 from penstock.platform import logging
 from penstock.platform.inspection import fn_args
 from penstock.train.scaffold import USE_DEFAULT
+from penstock.train.strategies import Strategy
 
 _REPLACEABLE = ["model_dir", "tf_random_seed", "save_summary_steps", "save_checkpoints_steps", "save_checkpoints_secs", "session_config",
                 "keep_checkpoint_max", "keep_checkpoint_every_n_hours", "log_step_count_steps", "train_distribute", "device_fn", "protocol",
@@ -81,7 +82,8 @@ class RunConfig(ConfiguredTask):
             train_distribute=train_distribute, device_fn=device_fn, protocol=protocol, eval_distribute=eval_distribute,
             experimental_distribute=experimental_distribute,
             experimental_max_worker_delay_secs=experimental_max_worker_delay_secs, session_creation_timeout_secs=session_creation_timeout_secs)
-        task = task_from(tf_config) if train_distribute is None or train_distribute.extended.workers == 1 else worker_of(train_distribute)
+        spans_workers = isinstance(train_distribute, Strategy) and train_distribute.extended.workers > 1
+        task = worker_of(train_distribute) if spans_workers else task_from(tf_config)
         self._set(service=_checked_service(tf_config.get("service")), **vars(task))
         if self.session_config is None and self.cluster_spec:
             self._set(session_config=_session_config(self.task_type, self.task_id))
@@ -132,7 +134,8 @@ def environment() -> dict[str, Any]:
     try:
         tf_config: dict[str, Any] = json.loads(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"The TF_CONFIG environment variable must be JSON ({error}): {text}") from error
+        message = f"The TF_CONFIG environment variable must be JSON ({error.msg}): {text}"
+        raise json.JSONDecodeError(message, text, error.pos) from error
     _check_object("TF_CONFIG", tf_config)
     for name in ("cluster", "task"):
         _check_object(f'"{name}" in TF_CONFIG', tf_config.get(name, {}))
@@ -141,9 +144,13 @@ def environment() -> dict[str, Any]:
     return tf_config
 
 
+class NotAnObject(ValueError, AttributeError, TypeError):
+    """A part of TF_CONFIG is not a JSON object. TensorFlow 1.15 raises AttributeError or TypeError, for the dict that it is not."""
+
+
 def _check_object(name: str, value: Any) -> None:
     if not isinstance(value, dict):
-        raise ValueError(f"{name} must be a JSON object ({{...}}), not {value!r}.")
+        raise NotAnObject(f"{name} must be a JSON object ({{...}}), not {value!r}.")
 
 
 def _checked_service(service: Any) -> Any:

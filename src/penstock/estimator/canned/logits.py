@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from penstock.estimator.columns.building import joined_numbers, linear_model
+from penstock.estimator.columns.building import canned_linear_model, joined_numbers
 from penstock.estimator.input_results import call_with
 from penstock.estimator.mode_keys import ModeKeys
 from penstock.graph.convert import to_tensor
@@ -75,7 +75,7 @@ def _summarize(value: Any, tag: str) -> None:
 def linear_logits(features: Any, units: int, columns: Any, combiner: str) -> Any:
     """The logits of a linear model; called inside its scope."""
     variables: dict[Any, Any] = {}
-    logits = linear_model(features, columns, units=units, sparse_combiner=combiner, cols_to_vars=variables)
+    logits = canned_linear_model(features, columns, units=units, sparse_combiner=combiner, cols_to_vars=variables)
     bias = variables.pop("bias")[0]
     summary.histogram("bias", bias) if units > 1 else summary.scalar("bias", bias[0])
     weights = [reshape(to_tensor(part), [-1]) for parts in variables.values() for part in parts]

@@ -8,7 +8,7 @@ from penstock.contrib.linear_optimizer.model import SdcaModel, UpdateWeightsHook
 from penstock.contrib.linear_optimizer.optimizer import SdcaSettings
 from penstock.estimator.canned.logits import table_partitioner
 from penstock.estimator.columns.base import DenseColumn, FeatureCache
-from penstock.estimator.columns.building import linear_model
+from penstock.estimator.columns.building import canned_linear_model
 from penstock.estimator.heads.base import Head
 from penstock.estimator.heads.classes import BinaryClassHead, MultiClassHead
 from penstock.estimator.heads.regression import RegressionHead
@@ -74,7 +74,7 @@ def sdca_model_fn(head: Head, columns: Any, optimizer: LinearSDCA, partitioner: 
 
     def built(features: Any, labels: Any, mode: str) -> Any:
         variables: dict[Any, Any] = {}
-        logits = linear_model(features, columns, cols_to_vars=variables)
+        logits = canned_linear_model(features, columns, cols_to_vars=variables)
         variables = {key: given[0] if isinstance(given, list) and len(given) == 1 else given for key, given in variables.items()}
         summary.scalar("bias", variables["bias"][0])
         if mode != ModeKeys.TRAIN:

@@ -67,25 +67,40 @@ def joined_numbers(features: dict[str, Any], feature_columns: Any, weight_collec
 def linear_model(features: dict[str, Any], feature_columns: Any, units: int = 1, sparse_combiner: str = "sum", weight_collections: Any = None,
                  trainable: bool = True, cols_to_vars: dict[Any, Any] | None = None) -> Any:
     """``tf.feature_column.linear_model``: a weighted sum of all columns, and a bias: [batch, units]. Ids count as indicators."""
+    with variable_scope(None, default_name="linear_model", values=list(features.values())) as scope:
+        name = scope.name.rpartition("/")[2]
+    with variable_scope(scope, auxiliary_name_scope=False), name_scope(name), name_scope(name):  # as TensorFlow's layer names its operations
+        return _weighted_columns(features, feature_columns, units, sparse_combiner, weight_collections, trainable, cols_to_vars)
+
+
+def canned_linear_model(features: dict[str, Any], feature_columns: Any, units: int = 1, sparse_combiner: str = "sum",
+                        cols_to_vars: dict[Any, Any] | None = None) -> Any:
+    """The linear model of a canned estimator; its operations are three scopes deep, so in TensorFlow."""
+    with variable_scope(None, default_name="linear_model", values=list(features.values())), name_scope("linear_model"), name_scope("linear_model"):
+        return _weighted_columns(features, feature_columns, units, sparse_combiner, None, True, cols_to_vars)
+
+
+def _weighted_columns(features: dict[str, Any], feature_columns: Any, units: int, sparse_combiner: str, weight_collections: Any, trainable: bool,
+                      cols_to_vars: dict[Any, Any] | None) -> Any:
+    """A weighted sum of all columns, and a bias, in the scope of their variables."""
     columns = sorted_columns(feature_columns)
     for column in columns:
         if not isinstance(column, (DenseColumn, CategoricalColumn)):
             raise ValueError(f"Items of feature_columns must be either a _DenseColumn or _CategoricalColumn. Given: {column}")
     collections = _with_defaults(weight_collections)
     variables: dict[Any, Any] = {} if cols_to_vars is None else cols_to_vars
-    with variable_scope(None, default_name="linear_model", values=list(features.values())):
-        cache = FeatureCache(features)
-        sums = []
-        for column in columns:
-            with variable_scope(None, default_name=column.var_scope_name):
-                weights, weighted = _weighted_sum(column, cache, units, sparse_combiner, collections, trainable)
-                sums.append(weighted)
-                variables[column] = _variable_parts(weights)
-        _check_batch_sizes(sums, columns)
-        bias = get_variable("bias_weights", [units], initializer=Zeros(), trainable=trainable, collections=collections)
-        variables["bias"] = _variable_parts(bias)
-        default_graph().imply(_RESOURCE + _READ)
-        return bias_add(add_n(sums, name="weighted_sum_no_bias"), bias, name="weighted_sum")
+    cache = FeatureCache(features)
+    sums = []
+    for column in columns:
+        with variable_scope(None, default_name=column.var_scope_name):
+            weights, weighted = _weighted_sum(column, cache, units, sparse_combiner, collections, trainable)
+            sums.append(weighted)
+            variables[column] = _variable_parts(weights)
+    _check_batch_sizes(sums, columns)
+    bias = get_variable("bias_weights", [units], initializer=Zeros(), trainable=trainable, collections=collections)
+    variables["bias"] = _variable_parts(bias)
+    default_graph().imply(_RESOURCE + _READ)
+    return bias_add(add_n(sums, name="weighted_sum_no_bias"), bias, name="weighted_sum")
 
 
 def sequence_input_layer(features: dict[str, Any], feature_columns: Any, weight_collections: Any = None, trainable: bool = True) -> tuple[Any, Any]:

@@ -39,6 +39,8 @@ from penstock.train.index_tables import index_table_from_tensor, index_to_string
 class ClassHead(Head):
     """What all kinds share: classes by number, and by name if there is a vocabulary."""
 
+    lists_classes_first = False  # in the graph; the names of tensors in exported signatures follow from it
+
     def __init__(self, n_classes: int, weight_column: Any, label_vocabulary: Any, loss_reduction: str, loss_fn: Any, name: str | None) -> None:
         super().__init__(weight_column, loss_reduction, loss_fn, name)
         if label_vocabulary is not None and not isinstance(label_vocabulary, (list, tuple)):
@@ -49,14 +51,18 @@ class ClassHead(Head):
 
     def class_predictions(self, class_logits: Any) -> dict[str, Any]:
         """Probabilities and classes."""
+        every = self._every_class(class_logits) if self.lists_classes_first else None
         probabilities = softmax(class_logits, name="probabilities")
         ids = expand_dims(argmax(class_logits, axis=-1, name="class_ids"), axis=-1)
         if self._vocabulary:
             classes = index_to_string_table_from_tensor(self._vocabulary, name="class_string_lookup").lookup(ids)
         else:
             classes = as_string(ids, name="str_classes")
-        return {"probabilities": probabilities, "class_ids": ids, "classes": classes,
-                "all_class_ids": _per_example(range_op(self._n_classes), class_logits), "all_classes": self._all_classes(class_logits)}
+        return {"probabilities": probabilities, "class_ids": ids, "classes": classes, **(every or self._every_class(class_logits))}
+
+    def _every_class(self, class_logits: Any) -> dict[str, Any]:
+        """The numbers and the names of all classes, for each example."""
+        return {"all_class_ids": _per_example(range_op(self._n_classes), class_logits), "all_classes": self._all_classes(class_logits)}
 
     def _all_classes(self, scores: Any) -> Any:
         """The names of all classes, for each example."""
@@ -167,6 +173,12 @@ class MultiClassHead(ClassHead):
         return {"accuracy": accuracy(losses.processed_labels, predictions["class_ids"], losses.weights, name="accuracy")}
 
 
+class CannedMultiClassHead(MultiClassHead):
+    """The head of canned models and of ``tf.contrib.estimator``, whose operations TensorFlow makes in another order."""
+
+    lists_classes_first = True
+
+
 class MultiLabelHead(ClassHead):
     """``tf.estimator.MultiLabelHead``: each example may belong to any number of classes; a logit and cross entropy for each.
 
@@ -234,4 +246,4 @@ def class_head(n_classes: int, weight_column: Any, label_vocabulary: Any, loss_r
     """The head for a number of classes."""
     if n_classes == 2:
         return BinaryClassHead(weight_column, None, label_vocabulary, loss_reduction)
-    return MultiClassHead(n_classes, weight_column, label_vocabulary, loss_reduction)
+    return CannedMultiClassHead(n_classes, weight_column, label_vocabulary, loss_reduction)

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.estimator.heads.classes import BinaryClassHead, MultiClassHead, MultiLabelHead
+from penstock.estimator.heads.classes import BinaryClassHead, CannedMultiClassHead, MultiClassHead, MultiLabelHead
 from penstock.estimator.heads.multi import MultiHead
 from penstock.estimator.heads.regression import LogisticRegressionHead, PoissonRegressionHead, RegressionHead
 from penstock.layers.losses import Reduction
@@ -21,7 +21,7 @@ def binary_classification_head(weight_column: Any = None, thresholds: Any = None
 def multi_class_head(n_classes: int, weight_column: Any = None, label_vocabulary: Any = None, loss_reduction: str = _OVER_BATCH,
                      loss_fn: Callable[..., Any] | None = None, name: str | None = None) -> MultiClassHead:
     """``tf.contrib.estimator.multi_class_head``."""
-    return MultiClassHead(n_classes, weight_column, label_vocabulary, loss_reduction, loss_fn, name)
+    return CannedMultiClassHead(n_classes, weight_column, label_vocabulary, loss_reduction, loss_fn, name)
 
 
 def multi_label_head(n_classes: int, weight_column: Any = None, thresholds: Any = None, label_vocabulary: Any = None,

@@ -43,6 +43,10 @@ class Endpoint:
             self._sample_weight = placeholder_with_default(np.ones([1] * rank, settings.floatx()), [None] * rank, f"{self.name}_sample_weights")
         return self._sample_weight
 
+    def take_weights(self, tensor: Any) -> None:
+        """Has the weights come from a tensor instead of a placeholder."""
+        self._sample_weight = None if tensor is None else cast(tensor, settings.floatx())
+
     def loss_tensor(self, weighted: bool) -> Any:
         """The loss of this output: weighted, masked, reduced."""
         return self.loss_of(self.target, self.output, self.sample_weight if weighted else None)
