@@ -12,10 +12,11 @@ from penstock.simulate.costs import Costs
 from penstock.simulate.job import Cluster, Simulation, readable
 from penstock.simulate.modes import synchronous
 from penstock.simulate.network import NetworkSpeed
-from penstock.simulate.profile import WORKER, JobProfile, StepProfile, TaskPart, TensorMessage, WorkBlock, with_serial_parts, with_shorter_times
+from penstock.simulate.profile import WORKER, JobProfile, StepProfile, TaskPart, TensorMessage, WorkBlock
 from penstock.simulate.report import describe, too_large, uneven, unshared, what_would_help
 from penstock.simulate.ring import all_reduce
 from penstock.simulate.stragglers import Straggling
+from penstock.simulate.work_blocks import held_part, serial_part
 
 pytestmark = pytest.mark.graph
 
@@ -182,18 +183,10 @@ def test_names_of_tasks():
     assert readable(PS[1]) == "ps 1"
 
 
-def test_what_threads_cannot_share_is_that_of_all_blocks_of_a_task():
-    works = [[WorkBlock(native=first), WorkBlock(native=second), WorkBlock(python=1.0)] for first, second in ((0.1, 0.3), (0.1, 0.15))]
-    alone, together = (JobProfile("p", 0, 1, StepProfile([TaskPart(WORKER, blocks)])) for blocks in works)
-    blocks = with_serial_parts(alone, together, 2).step.parts[0].blocks
-    assert [round(block.serial, 3) for block in blocks] == [0.25, 0.25, 0.0]  # 0.25 of 0.4 seconds are left, where two threads could leave half
-
-
-def test_of_two_measurements_the_shorter_times_count():
-    one, other = dense(compute=0.010), dense(compute=0.012)
-    other.step.parts[1].blocks[1].python = 5e-5
-    shorter = with_shorter_times(one, other)
-    assert shorter.step.parts[0].blocks[0].native == 0.010 and shorter.step.parts[1].blocks[1].python == 5e-5
+def test_what_threads_cannot_share_follows_from_two_times():
+    assert serial_part(0.4, 0.25, 2) == pytest.approx(0.25)  # two threads could leave half
+    assert serial_part(0.4, 0.19, 2) == 0.0 and serial_part(0.4, 0.5, 2) == 1.0  # measured times are not exact
+    assert held_part(0.4, 0.45, 0.25, 2) == pytest.approx(0.5) and held_part(0.4, 0.39, 0.25, 2) == 0.0
 
 
 def test_bytes_take_longer_if_others_have_had_the_cache():

@@ -97,12 +97,23 @@ def test_a_serial_part_is_not_shared_out(clock):
     assert log.times["half serial"] == pytest.approx(0.5 + 0.5 / 4)
 
 
-def test_threads_hold_their_cores_while_one_of_them_works_alone(clock):
+def test_what_one_thread_does_alone_leaves_the_other_cores_to_others(clock):
     machine, log = SimulatedMachine(clock, 2), Log(clock)
     for name in "ab":
         machine.run(1.0, log(name), width=2.0, serial=0.5)
     clock.run()
-    assert log.times == {"a": 1.5, "b": 1.5} and machine.busy == pytest.approx(3.0)  # each would take 0.75 seconds of both cores
+    assert log.times == {"a": 1.0, "b": 1.0} and machine.busy == pytest.approx(2.0)  # alone each would take 0.75 seconds
+
+
+def test_threads_may_hold_their_cores_while_one_of_them_works_alone(clock):
+    machine, log = SimulatedMachine(clock, 2), Log(clock)
+    for name in "ab":
+        machine.run(1.0, log(name), width=2.0, serial=0.5, held=1.0)
+    clock.run()
+    assert log.times == {"a": 1.5, "b": 1.5} and machine.busy == pytest.approx(3.0)
+    machine.run(1.0, log("alone"), width=2.0, serial=0.5, held=0.5)
+    clock.run()
+    assert log.times["alone"] == pytest.approx(1.5 + 0.75)  # that others may need the cores does not matter then
 
 
 def test_short_work_has_one_core_where_others_may_need_the_rest(clock):

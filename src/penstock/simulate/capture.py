@@ -7,6 +7,7 @@ The program is stopped when its step has run often enough. Plans are those that 
 """
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import sys
@@ -27,6 +28,7 @@ from penstock.distributed.transport_local import LocalTransportKind
 from penstock.distributed.worker import Worker
 from penstock.execute.plan import Plan
 from penstock.execute.report import Described
+from penstock.native.machine.team import native_alone
 from penstock.ops.transfer import Send
 from penstock.program.devices import Kernel
 from penstock.program.ir import Node, Program
@@ -62,7 +64,8 @@ class Enough(BaseException):
 
 
 class _Timer(Observer):
-    """Times every kernel of every plan. All tasks are in this process, and their native code would share its cores: one region runs at a time."""
+    """Times every kernel of every plan. All tasks are in this process, and their native code would share its cores: one region runs at a time, with
+    one thread and with all of them in turn, so that both are measured on the same machine, however its speed changes."""
 
     def __init__(self) -> None:
         self._native = threading.Lock()
@@ -84,15 +87,19 @@ class _Timer(Observer):
         meets = node.definition.coordinates
         sends = node.definition is Send
 
-        alone: AbstractContextManager[Any] = self._native if region is not None else nullcontext()
+        by_itself: AbstractContextManager[Any] = self._native if region is not None else nullcontext()
+        turns = itertools.cycle([record.seconds] if region is None else [record.seconds, record.together])
 
         def run(*values: Any, **options: Any) -> Any:
-            with alone:
-                start = time.perf_counter()
+            times = next(turns)
+            with by_itself, native_alone(times is record.seconds):
+                start, cores = time.perf_counter(), time.process_time()
                 result = kernel(*values, **options)
-                seconds = time.perf_counter() - start
-            if len(record.seconds) < _SAMPLES and not node.definition.blocking:
-                record.seconds.append(seconds)
+                seconds, cores = time.perf_counter() - start, time.process_time() - cores
+            if len(times) < _SAMPLES and not node.definition.blocking:
+                times.append(seconds)
+                if times is record.together:
+                    record.cores.append(cores)
             record.memory = max(record.memory, _own_bytes(result))
             record.touched = max(record.touched, _bytes_of(values) + _own_bytes(result))
             if sends:
@@ -145,7 +152,7 @@ class _Watch(RunObserver):
         self._counts[key] = count = self._counts.get(key, 0) + 1
         if count == _WARM:
             for record in self._timer.measured.values():
-                record.seconds.clear()
+                record.forget_times()
         if threading.current_thread() is threading.main_thread() and self.profile is None:
             self._main.add(key)
             late = time.monotonic() - self._began > self._order.seconds and count > _WARM + 2

@@ -328,7 +328,7 @@ class _PartRun:
         def in_native() -> None:
             if block.native:
                 coldness = simulation.local.coldness(self.step.loop.moved(self.process.machine))
-                self.process.native(block.native, ended, block.serial, self._tables.is_short, coldness)
+                self.process.native(block.native, ended, block.serial, self._tables.is_short, coldness, block.held)
             else:
                 ended()
 

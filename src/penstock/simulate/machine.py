@@ -6,9 +6,8 @@ woken. So a core may be idle while work waits for another one: two workers and t
 has nothing to do takes work of another one only if its process has not run for half a millisecond. While native code runs on several cores, which
 takes longer, everything gets the same share of all cores, and what cannot use its share leaves it to the others.
 
-A process is a Python process: native code of it may run on several cores, but only one thread at a time is in the interpreter. Threads of native
-code hold their cores while one of them works alone: they look for more to do (``native/machine/driver.py``). So what cannot be shared out takes the
-time of all of them, also where others wait for a core.
+A process is a Python process: native code of it may run on several cores, but only one thread at a time is in the interpreter. While one
+thread of native code works alone, the others hold their cores for a while, then they nap (``native/machine/driver.py``).
 """
 from __future__ import annotations
 
@@ -37,13 +36,13 @@ class Place:
 
 
 class _Work:
-    """Something that is being computed: seconds of one core that are left, how many cores it can use, and which part of it cannot be shared out; its
+    """Something that is being computed: seconds of one core that are left, and how many cores it uses in the mean, if it gets all that it can; its
     core, and from when on another one may take it."""
 
-    __slots__ = ("core", "left", "movable", "place", "serial", "speed", "then", "width")
+    __slots__ = ("core", "left", "most", "movable", "place", "speed", "then")
 
-    def __init__(self, seconds: float, width: float, serial: float, then: Then, place: Place, core: int, movable: float) -> None:
-        self.left, self.width, self.serial, self.then = seconds, width, serial, then
+    def __init__(self, seconds: float, most: float, then: Then, place: Place, core: int, movable: float) -> None:
+        self.left, self.most, self.then = seconds, most, then
         self.place, self.core, self.movable = place, core, movable
         self.speed = 1.0
 
@@ -65,14 +64,20 @@ class SimulatedMachine:
         self._wide = 0  # how many can use more than one core
         self.processes = 0
 
-    def run(self, seconds: float, then: Then, width: float = 1.0, serial: float = 0.0, place: Place | None = None) -> None:
-        """Calls ``then`` when so many seconds of one core have been spent, on up to ``width`` cores, of which a part, ``serial``, uses one only."""
+    def run(self, seconds: float, then: Then, width: float = 1.0, serial: float = 0.0, place: Place | None = None, held: float = 0.0) -> None:
+        """Calls ``then`` when so many seconds of one core have been spent, on up to ``width`` cores, of which a part, ``serial``, uses one only, and
+        holds the others for a part of that time, ``held``."""
         self._advance()
         place = place or Place()
         core = self._choose(place)
         self._on[core] += 1
-        self._running.append(_Work(max(seconds, 0.0), width, serial, then, place, core, min(place.until, self.now) + _STAYS))
-        self._wide += width > 1.0
+        most = width
+        if width > 1.0:
+            shortest = seconds * (serial + (1.0 - serial) / width)  # Amdahl's law
+            seconds *= 1.0 + serial * (width - 1.0) * held
+            most = seconds / shortest if shortest else width
+        self._running.append(_Work(max(seconds, 0.0), most, then, place, core, min(place.until, self.now) + _STAYS))
+        self._wide += most > 1.0
         self._share()
 
     @property
@@ -149,12 +154,11 @@ class SimulatedMachine:
         """What can use only a little leaves the rest to others. Returns when the first is done."""
         free, self._used, first = self.cores, 0.0, math.inf
         others = len(self._running)
-        for work in sorted(self._running, key=_width):
-            cores = min(work.width, free / others)
-            free -= cores
+        for work in sorted(self._running, key=_most):
+            work.speed = min(work.most, free / others)
+            free -= work.speed
             others -= 1
-            work.speed = cores / (1.0 + work.serial * (work.width - 1.0))  # Amdahl's law for all of its threads, which get this share of the time
-            self._used += cores
+            self._used += work.speed
             first = min(first, work.left / work.speed)
         return first
 
@@ -164,7 +168,7 @@ class SimulatedMachine:
         self._advance()
         done = [work for work in self._running if work.left <= 1e-12]
         self._running = [work for work in self._running if work.left > 1e-12]
-        self._wide -= sum(work.width > 1.0 for work in done)
+        self._wide -= sum(work.most > 1.0 for work in done)
         for work in done:
             self._on[work.core] -= 1
             work.place.core, work.place.until = work.core, self.now
@@ -174,8 +178,8 @@ class SimulatedMachine:
             work.then()
 
 
-def _width(work: _Work) -> float:
-    return work.width
+def _most(work: _Work) -> float:
+    return work.most
 
 
 def _movable(work: _Work) -> float:
@@ -230,14 +234,14 @@ class Process:
         if not self._in_python:
             self._next()
 
-    def native(self, seconds: float, then: Then, serial: float, is_short: bool = False, coldness: float = 0.0) -> None:
+    def native(self, seconds: float, then: Then, serial: float, is_short: bool = False, coldness: float = 0.0, held: float = 0.0) -> None:
         """Work outside of it, on all cores of the machine that are free; ``is_short``: on one, if other processes may need them; ``coldness``: which
         part of its arrays is in no cache."""
         extra = (self._crowding.cold_bytes - 1.0) * coldness * min(seconds, _REFILL)
         if self.machine.is_full:
             seconds *= self._crowding.native
         width = 1.0 if is_short and self.machine.processes > 1 else self.machine.cores
-        self.machine.run(seconds + extra, then, width, serial, self._place)
+        self.machine.run(seconds + extra, then, width, serial, self._place, held)
 
     def _next(self) -> None:
         self._in_python = bool(self._line)

@@ -38,7 +38,8 @@ class Meeting:
 @dataclass
 class WorkBlock:
     """Nodes of a part that can run when the same things have come: how many seconds of one core they take, in the interpreter, there on large arrays
-    (``moving``), and in native code, and which part of the latter cannot be shared out among cores."""
+    (``moving``), and in native code, which part of the latter cannot be shared out among cores, and for which part of that the other threads hold
+    their cores."""
 
     needs: list[int] = field(default_factory=list)  # blocks of the part
     receives: list[int] = field(default_factory=list)  # numbers of messages
@@ -48,6 +49,7 @@ class WorkBlock:
     moving: float = 0.0
     native: float = 0.0
     serial: float = 0.0
+    held: float = 0.0
     nodes: int = 0
 
 
@@ -109,30 +111,3 @@ def _step(fields: dict[str, Any]) -> StepProfile:
 def _block(fields: dict[str, Any]) -> WorkBlock:
     sends, meetings = [TensorMessage(**each) for each in fields["sends"]], [Meeting(**each) for each in fields["meetings"]]
     return WorkBlock(**{**fields, "sends": sends, "meetings": meetings})
-
-
-def with_serial_parts(alone: JobProfile, together: JobProfile, threads: int) -> JobProfile:
-    """The profile that was measured with one thread, told by that of several which part of its native code they cannot share (Amdahl's law).
-
-    The blocks of a task are taken together: that of a single one would be guessed from two short times, and decides what many cores bring.
-    """
-    for one, many in zip((alone.step, *alone.beside), (together.step, *together.beside)):
-        for part in one.parts:
-            other = many.part(part.task)
-            pairs = [(block, twin) for block, twin in zip(part.blocks, other.blocks if other is not None else ()) if block.native and twin.native]
-            if pairs and threads > 1:
-                faster = sum(twin.native for _, twin in pairs) / sum(block.native for block, _ in pairs)
-                for block, _ in pairs:
-                    block.serial = min(max((threads * faster - 1.0) / (threads - 1.0), 0.0), 1.0)
-    return alone
-
-
-def with_shorter_times(one: JobProfile, other: JobProfile) -> JobProfile:
-    """The first of two profiles of the same program, whose blocks take the shorter of both times: the one that less has disturbed."""
-    for step, twin in zip((one.step, *one.beside), (other.step, *other.beside)):
-        for part in step.parts:
-            measured = twin.part(part.task)
-            for block, again in zip(part.blocks, measured.blocks if measured is not None else ()):
-                block.python, block.moving = min(block.python, again.python), min(block.moving, again.moving)
-                block.native = min(block.native, again.native)
-    return one

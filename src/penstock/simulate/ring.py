@@ -39,6 +39,7 @@ def _together(blocks: Iterable[WorkBlock]) -> WorkBlock:
         serial = total.serial * total.native + block.serial * block.native
         total.python, total.native, total.nodes = total.python + block.python, total.native + block.native, total.nodes + block.nodes
         total.moving += block.moving
+        total.held = max(total.held, block.held)
         total.serial = serial / total.native if total.native else 0.0
     return total
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from penstock.execute.device_plan import DevicePlan
 from penstock.ops.transfer import Recv, Send, rendezvous_key
+from penstock.platform.cpus import available_cpus
 from penstock.program.ir import Node
 from penstock.simulate.profile import Meeting, StepProfile, TaskPart, TensorMessage, WorkBlock
 
@@ -24,7 +25,9 @@ Signature = frozenset[object]
 class Measured:
     """What a node did while it was measured."""
 
-    seconds: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)  # with one thread
+    together: list[float] = field(default_factory=list)  # with all of them, if it is native code,
+    cores: list[float] = field(default_factory=list)  # and seconds of a core that this takes
     bytes: int = 0  # that it sent
     count: int = 1  # elements or gradients
     resource: str = ""
@@ -32,11 +35,31 @@ class Measured:
     memory: int = 0  # bytes that it takes while its step runs
     touched: int = 0  # bytes of what it is given and makes
 
+    def forget_times(self) -> None:
+        """What was measured before does not count."""
+        self.seconds.clear()
+        self.together.clear()
+        self.cores.clear()
+
     @property
     def typical(self) -> float:
         """Seconds that it takes when nothing disturbs it: neither the best nor a common case."""
-        ordered = sorted(self.seconds)
-        return ordered[len(ordered) // 4] if ordered else 0.0
+        return _quartile(self.seconds)
+
+    @property
+    def typical_together(self) -> float:
+        """The same with all threads."""
+        return _quartile(self.together)
+
+    @property
+    def typical_cores(self) -> float:
+        """Seconds of a core then."""
+        return _quartile(self.cores)
+
+
+def _quartile(seconds: list[float]) -> float:
+    ordered = sorted(seconds)
+    return ordered[len(ordered) // 4] if ordered else 0.0
 
 
 @dataclass
@@ -80,6 +103,7 @@ class _Cut:
         for part in parts.values():
             _tidy(part)
             self._add_memory(part)
+            self._add_serial(part)
         return StepProfile(list(parts.values()))
 
     def _task(self, node: Node) -> str:
@@ -148,13 +172,30 @@ class _Cut:
                 block.meetings.append(meeting)
         if node.definition is Send:
             return  # what a message costs is known from the calibration
-        is_native = node in self._tables[node][1].regions and measured.typical > _SHORT
-        if is_native:
+        if self._is_native(node):
             block.native += measured.typical
         elif measured.touched >= _LARGE:
             block.moving += measured.typical
         else:
             block.python += measured.typical
+
+    def _is_native(self, node: Node) -> bool:
+        return node in self._tables[node][1].regions and self._measured.get(node, Measured()).typical > _SHORT
+
+    def _add_serial(self, part: TaskPart) -> None:
+        """Which part of a task's native code its threads cannot share.
+
+        The blocks of a task are taken together: that of a single one would be guessed from two short times, and decides what many cores bring.
+        """
+        threads = available_cpus()
+        both = [self._measured[node] for node in self._measured if node in self._tables and self._task(node) == part.task and self._is_native(node)]
+        both = [each for each in both if each.together]
+        if both and threads > 1:
+            alone, together, cores = (sum(getattr(each, name) for each in both) for name in ("typical", "typical_together", "typical_cores"))
+            serial = serial_part(alone, together, threads)
+            for block in part.blocks:
+                if block.native:
+                    block.serial, block.held = serial, held_part(alone, cores, serial, threads)
 
     def _add_memory(self, part: TaskPart) -> None:
         """Of a running step: what nodes make, and what messages bring. Values that are dropped early are counted, too: it is an upper bound."""
@@ -185,3 +226,14 @@ def _tidy(part: TaskPart) -> None:
     """Waiting comes first in a block."""
     for block in part.blocks:
         block.meetings.sort(key=lambda meeting: meeting.kind in ("accumulate", "advance"))
+
+
+def serial_part(alone: float, together: float, threads: int) -> float:
+    """Which part of work that takes so long with one thread, and with several, only one of them does (Amdahl's law)."""
+    return min(max((threads * together / alone - 1.0) / (threads - 1.0), 0.0), 1.0)
+
+
+def held_part(alone: float, cores: float, serial: float, threads: int) -> float:
+    """For which part of what one thread does alone the others hold their cores, if all that takes so many seconds of a core: they look for more to
+    do for a while before they nap."""
+    return min(max((cores / alone - 1.0) / (serial * (threads - 1.0)), 0.0), 1.0) if serial else 0.0
