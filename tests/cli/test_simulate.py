@@ -155,3 +155,8 @@ def test_a_file_that_is_not_there():
     result = subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=60)
     assert result.returncode == 1
     assert "there is no such file" in result.stderr
+
+
+def test_a_program_that_is_told_of_parameter_servers_needs_one(program, capsys):
+    assert simulate.main(["--ps", "0", "--flags", str(program)]) == 1
+    assert "is told of its parameter servers (--ps_hosts), and the cluster has none: add --ps 1" in capsys.readouterr().err

@@ -156,6 +156,8 @@ def _profile(options: argparse.Namespace, ps: int) -> JobProfile:
         return JobProfile.from_json(Path(options.profile).read_text(encoding="utf-8"))
     if not Path(options.program).is_file():
         raise OSError(f"can't open {options.program!r}: there is no such file")
+    if not ps and "{ps_hosts}" in (options.flags or ""):
+        raise ValueError(f"{options.program} is told of its parameter servers (--ps_hosts), and the cluster has none: add --ps 1")
     print(f"Measuring a step of {options.program} with {ps} ps ...", file=sys.stderr, flush=True)
     profile = measuring.measure(CaptureOrder(_program(options), ps, options.workers, "", options.flags or "", options.runs))
     profile.program = " ".join([options.program, *options.arguments])
