@@ -10,7 +10,7 @@ import pytest
 from penstock.distributed.cluster_spec import task_name
 from penstock.simulate.costs import Costs
 from penstock.simulate.job import Cluster, Simulation, readable
-from penstock.simulate.modes import synchronous
+from penstock.simulate.modes import asynchronous, synchronous
 from penstock.simulate.network import NetworkSpeed
 from penstock.simulate.profile import WORKER, JobProfile, StepProfile, TaskPart, TensorMessage, WorkBlock
 from penstock.simulate.report import describe, too_large, uneven, unshared, what_would_help
@@ -195,3 +195,14 @@ def test_bytes_take_longer_if_others_have_had_the_cache():
     assert alone.quantile(0.5) == pytest.approx(4 * 1e-3 * costs.slower(2 * MEGABYTE) + 1e-4)  # a step moves two megabytes,
     assert costs.slower(2 * MEGABYTE) == pytest.approx(1.0 + 2.0 / 3.0)                        # which replace a third of the cache
     assert 16 * crowd.busy_machines["the machine"] / crowd.rate > 1.3 * 16 * alone.busy_machines["the machine"] / alone.rate
+
+
+def test_asynchronous_is_what_does_not_wait():
+    assert asynchronous(dense()).ps == 1
+    with pytest.raises(ValueError, match="SyncReplicasOptimizer"):
+        asynchronous(synchronous(dense(), 4))
+
+
+def test_many_variables_on_one_server_are_to_be_placed_by_their_size():
+    sizes = {PS[0]: {f"weights{index}": MEGABYTE for index in range(8)}, PS[1]: {f"bias{index}": 1000 for index in range(8)}}
+    assert "ps 0 holds 100% of the bytes: place variables by their size" in uneven(dataclasses.replace(dense(servers=2), variables=sizes))

@@ -199,13 +199,14 @@ def test_time_ends_where_it_is_told_to(clock):
     assert seen == [1.0, 2.0, 3.0]
 
 
-@pytest.mark.parametrize("text", ["", "fast", "10Gbit", "10Gbit,50", "0Gbit,1us", "-1Gbit,1us", "10Gbyte,1us"])
+@pytest.mark.parametrize("text", ["", "fast", "10Gbit", "10Gbit,50", "0Gbit,1us", "-1Gbit,1us", "10Gbyte,1us", "1.2.3Gbit,1us", "1Gbit,.us"])
 def test_what_is_not_a_network(text):
     with pytest.raises(ValueError, match="10Gbit,50us"):
         NetworkSpeed.parse(text)
 
 
-@pytest.mark.parametrize("text", ["", "slow", "pareto:20ms", "exponential:20ms,3", "pareto:20,1.5"])
+@pytest.mark.parametrize("text", ["", "slow", "pareto:20ms", "exponential:20ms,3", "pareto:20,1.5", "exponential:0ms", "pareto:20ms,0",
+                                  "pareto:1.2.3ms,1"])
 def test_what_is_not_a_straggler(text):
     with pytest.raises(ValueError, match=r"pareto:20ms,1\.5"):
         Straggling.parse(text)

@@ -89,9 +89,9 @@ def _add_cluster(add: Callable[..., Any]) -> None:
 
 
 def _add_program(add: Callable[..., Any]) -> None:
-    add("--mode", choices=["program", "sync", "allreduce"], default="program",
-        help="how workers cooperate: as the program says, as if its optimizer were wrapped in tf.train.SyncReplicasOptimizer, or without parameter "
-             "servers, by all-reduce over a ring")
+    add("--mode", choices=["program", "async", "sync", "allreduce"], default="program",
+        help="how workers cooperate: as the program says (async: and it must not make them wait for each other), as if its optimizer were wrapped "
+             "in tf.train.SyncReplicasOptimizer, or without parameter servers, by all-reduce over a ring")
     add("--backups", type=_count_or_zero, default=0, metavar="N", help="with --mode sync: workers whose gradients an update does not wait for")
     add("--flags", action="store_const", const=CLASSIC_FLAGS, default="", help=f"add {CLASSIC_FLAGS}")
     add("--flags-as", dest="flags", metavar="TEXT", help="add these arguments, as in `penstock launch`")
@@ -136,6 +136,8 @@ def _machines(options: argparse.Namespace) -> tuple[MachineSpec, ...]:
 
 
 def _in_mode(options: argparse.Namespace, profile: JobProfile) -> JobProfile:
+    if options.mode == "async":
+        return modes.asynchronous(profile)
     if options.mode == "sync":
         return modes.synchronous(profile, options.workers, options.backups)
     return all_reduce(profile, options.workers) if options.mode == "allreduce" else profile

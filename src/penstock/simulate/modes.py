@@ -14,6 +14,13 @@ _ADD = 30e-6  # seconds: to add a gradient that has come to others, beside its b
 ADD_BYTE = 1e-10
 
 
+def asynchronous(profile: JobProfile) -> JobProfile:
+    """The job as it is. ValueError if its workers wait for each other."""
+    if any(block.meetings for part in profile.step.parts for block in part.blocks if part.task != WORKER):
+        raise ValueError("the program's workers wait for each other (tf.train.SyncReplicasOptimizer): without that they would be asynchronous")
+    return profile
+
+
 def synchronous(profile: JobProfile, workers: int, backups: int = 0) -> JobProfile:
     """The job with an update per ``workers - backups`` gradients. ValueError if it is synchronous already, or has no parameter servers."""
     if any(block.meetings for part in profile.step.parts for block in part.blocks if part.task != WORKER):

@@ -30,7 +30,7 @@ class NetworkSpeed:
     @classmethod
     def parse(cls, text: str) -> NetworkSpeed:
         """``10Gbit,50us``; ValueError if it is something else."""
-        match = re.fullmatch(r"([0-9.]+)\s*([KMGT]?)bit(?:/s)?\s*,\s*([0-9.]+)\s*(s|ms|us|ns)", text.strip())
+        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)bit(?:/s)?\s*,\s*([0-9]+(?:\.[0-9]+)?)\s*(s|ms|us|ns)", text.strip())
         if match is None or not float(match[1]):
             raise ValueError(f"{text!r} is not a network: 10Gbit,50us is one")
         return cls(float(match[1]) * _UNITS[match[2]] / 8, float(match[3]) * _TIMES[match[4]])

@@ -135,8 +135,11 @@ def uneven(profile: JobProfile) -> str:
     task, most = max(totals.items(), key=lambda item: item[1])
     share = most / sum(totals.values())
     name, size = max(profile.variables[task].items(), key=lambda item: item[1])
-    if share * profile.ps < _UNEVEN or size < most / 4:
+    if share * profile.ps < _UNEVEN:
         return ""
+    if size < most / 4:
+        return (f"{readable(task)} holds {share:.0%} of the bytes: place variables by their size "
+                "(ps_strategy=tf.contrib.training.GreedyLoadBalancingStrategy(...) of tf.train.replica_device_setter)")
     return f"{readable(task)} holds {share:.0%} of the bytes: partition '{name}' ({_size(size)})"
 
 

@@ -23,8 +23,9 @@ class Straggling:
         """``none``, ``exponential:20ms``, ``pareto:20ms,1.5``; ValueError if it is something else."""
         if text == "none":
             return cls()
-        match = re.fullmatch(r"(exponential|pareto):([0-9.]+)(s|ms|us)(?:,([0-9.]+))?", text)
-        if match is None or (match[1] == "pareto") != bool(match[4]):
+        number = r"([0-9]+(?:\.[0-9]+)?)"
+        match = re.fullmatch(rf"(exponential|pareto):{number}(s|ms|us)(?:,{number})?", text)
+        if match is None or (match[1] == "pareto") != bool(match[4]) or not all(float(each) for each in (match[2], match[4] or "1")):
             raise ValueError(f"{text!r} does not say how workers straggle: none, exponential:20ms and pareto:20ms,1.5 do (the mean, or the least "
                              "time and the shape)")
         return cls(match[1], float(match[2]) * {"s": 1.0, "ms": 1e-3, "us": 1e-6}[match[3]], float(match[4] or 1.0))
