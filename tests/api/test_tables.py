@@ -47,7 +47,7 @@ def test_every_namespace_is_reachable():
 
 
 def test_the_package_is_the_root_namespace():
-    about = {name for name in vars(types.ModuleType("m"))} | {"__all__", "__builtins__", "__cached__", "__file__", "__path__"}  # what each package has
+    about = {name for name in vars(types.ModuleType("m"))} | {"__all__", "__builtins__", "__cached__", "__file__", "__path__"}  # of each package
     assert set(root.ORIGINS) | {"__version__", "install_as_tensorflow"} == {name for name in dir(tf) if name in root.ORIGINS or name not in about}
     assert tf.float32 is root.float32
     assert tf.compat.v1 is root
