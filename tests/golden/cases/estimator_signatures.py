@@ -59,3 +59,15 @@ def cases(tf, np):
             tensors.append(tf.feature_column.linear_model(features, wide[:1]))
         return tf.constant([tensor.name for tensor in tensors], name="names")
     yield "names of linear models", names_of_linear_models
+
+    def names_of_their_weights():
+        features = {"x": tf.zeros([2, 1]), "c": tf.constant([["a"], ["b"]])}
+        wide, _ = _columns(tf)
+        tf.layers.dense(tf.ones([1, 2]), 2, name="x")
+        for _ in range(2):
+            tf.feature_column.linear_model(features, wide[:2])
+        for reuse in (False, True):
+            with tf.variable_scope("outer", reuse=reuse):
+                tf.feature_column.linear_model(features, wide[:1])
+        return tf.constant([variable.name for variable in tf.global_variables()], name="names")
+    yield "names of the weights of linear models", names_of_their_weights

@@ -68,9 +68,17 @@ def linear_model(features: dict[str, Any], feature_columns: Any, units: int = 1,
                  trainable: bool = True, cols_to_vars: dict[Any, Any] | None = None) -> Any:
     """``tf.feature_column.linear_model``: a weighted sum of all columns, and a bias: [batch, units]. Ids count as indicators."""
     with variable_scope(None, default_name="linear_model", values=list(features.values())) as scope:
-        name = scope.name.rpartition("/")[2]
+        name = _last_part(scope)
+    names = {}
+    for column in sorted_columns(feature_columns):  # each is a layer, whose name differs from those of the layers beside the model
+        with variable_scope(None, default_name=column.var_scope_name, auxiliary_name_scope=False) as layer:
+            names[column] = _last_part(layer)
     with variable_scope(scope, auxiliary_name_scope=False), name_scope(name), name_scope(name):  # as TensorFlow's layer names its operations
-        return _weighted_columns(features, feature_columns, units, sparse_combiner, weight_collections, trainable, cols_to_vars)
+        return _weighted_columns(features, feature_columns, units, sparse_combiner, weight_collections, trainable, cols_to_vars, names)
+
+
+def _last_part(scope: Any) -> str:
+    return str(scope.name.rpartition("/")[2])
 
 
 def canned_linear_model(features: dict[str, Any], feature_columns: Any, units: int = 1, sparse_combiner: str = "sum",
@@ -81,8 +89,8 @@ def canned_linear_model(features: dict[str, Any], feature_columns: Any, units: i
 
 
 def _weighted_columns(features: dict[str, Any], feature_columns: Any, units: int, sparse_combiner: str, weight_collections: Any, trainable: bool,
-                      cols_to_vars: dict[Any, Any] | None) -> Any:
-    """A weighted sum of all columns, and a bias, in the scope of their variables."""
+                      cols_to_vars: dict[Any, Any] | None, names: dict[Any, str] | None = None) -> Any:
+    """A weighted sum of all columns, and a bias, in the scope of their variables; ``names`` are those of the columns' own scopes."""
     columns = sorted_columns(feature_columns)
     for column in columns:
         if not isinstance(column, (DenseColumn, CategoricalColumn)):
@@ -92,7 +100,7 @@ def _weighted_columns(features: dict[str, Any], feature_columns: Any, units: int
     cache = FeatureCache(features)
     sums = []
     for column in columns:
-        with variable_scope(None, default_name=column.var_scope_name):
+        with variable_scope(names and names[column], default_name=column.var_scope_name):
             weights, weighted = _weighted_sum(column, cache, units, sparse_combiner, collections, trainable)
             sums.append(weighted)
             variables[column] = _variable_parts(weights)
