@@ -148,18 +148,26 @@ def test_metrics_by_a_graph_of_ones_own(monkeypatch, tmp_path):
         tf.contrib.gan.eval.run_inception(tf.zeros([1, 50, 50, 3]), frozen())
 
 
-def test_what_a_program_sets_in_a_library_is_used(monkeypatch):
-    training = inside("python.estimator.training")
-    called = []
-    monkeypatch.setattr(training, "_TrainingExecutor", lambda **arguments: called.append(arguments) or _Done())
-    estimator = tf.estimator.Estimator(lambda features, labels, mode: None)
-    specs = tf.estimator.TrainSpec(lambda: None, max_steps=1), tf.estimator.EvalSpec(lambda: None)
-    assert tf.estimator.train_and_evaluate(estimator, *specs) == "done" and called[0]["estimator"] is estimator
-
-
 class _Done:
     def run(self):
         return "done"
+
+
+class _DoneByTasks:
+    """An executor as TensorFlow 1.4 had it."""
+
+    def run_local(self):
+        return "done"
+
+
+@pytest.mark.parametrize("kind", [_Done, _DoneByTasks])
+def test_what_a_program_sets_in_a_library_is_used(monkeypatch, kind):
+    training = inside("python.estimator.training")
+    called = []
+    monkeypatch.setattr(training, "_TrainingExecutor", lambda **arguments: called.append(arguments) or kind())
+    estimator = tf.estimator.Estimator(lambda features, labels, mode: None)
+    specs = tf.estimator.TrainSpec(lambda: None, max_steps=1), tf.estimator.EvalSpec(lambda: None)
+    assert tf.estimator.train_and_evaluate(estimator, *specs) == "done" and called[0]["estimator"] is estimator
 
 
 def test_private_methods_that_libraries_call(monkeypatch):
