@@ -46,6 +46,7 @@ LATE = Straggling("pareto", 0.5, 2.0)  # of Inception's workers: most hardly, a 
 IMAGES = 32  # of a step of Inception, as in the paper
 LANGUAGE = {"full": [], "sampled": ["--sampled", "512"]}
 SERVERS = (1, 2, 4)
+RECORDED = ", from real runs and profiles of steps that were recorded before (`--recorded`); the next section tells of its own"
 
 PROFILES: dict[str, tuple[int, list[str], int]] = {  # name -> (ps, the program's arguments, how often the step is measured)
     "null": (16, ["null"], 40), "dense": (16, ["dense", "--bytes", "100000000"], 8), "sparse": (16, ["sparse"], 40),
@@ -212,7 +213,7 @@ def main() -> int:
         print(f"{name} ...", flush=True)
         texts[name] = make()
     checked = (HERE / "SIMULATION.md").read_text().partition("\n\n")[2]
-    (DOCS / "paper.md").write_text(PAGE.format(date=f"{datetime.date.today():%Y-%m-%d}", machine=machine(), checked=checked, **texts))
+    (DOCS / "paper.md").write_text(PAGE.format(date=f"{datetime.date.today():%Y-%m-%d}{RECORDED if args.recorded else ''}", machine=machine(), checked=checked, **texts))
     if not args.recorded:
         shutil.copytree(FRESH, KEPT, dirs_exist_ok=True)
     print(f"written: {DOCS / 'paper.md'}")

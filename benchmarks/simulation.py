@@ -172,7 +172,7 @@ def page(lines: list[str], ratios: list[float], rounds: list[int]) -> str:
 
 Written by `python benchmarks/simulation.py --write` on {datetime.date.today():%Y-%m-%d}; {machine()}. Steps per second and worker, {PS} parameter
 servers, all tasks on this machine; {rounded} of {SECONDS:g} seconds, or ten steps. The simulation knows the step of one worker and what
-messages cost, measured in the same minutes. The two models with computation are reduced, so that 8 workers fit onto this machine: Inception-v3 is
+messages cost, measured on the same day. The two models with computation are reduced, so that 8 workers fit onto this machine: Inception-v3 is
 whole, on one image of 139 x 139 pixels; the language model (LSTM-512-512, 40,000 words) has batches of 4 sequences of 20 words. The last two columns
 are the milliseconds of one core that a step takes, of all its tasks.
 
