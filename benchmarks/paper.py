@@ -213,7 +213,8 @@ def main() -> int:
         print(f"{name} ...", flush=True)
         texts[name] = make()
     checked = (HERE / "SIMULATION.md").read_text().partition("\n\n")[2]
-    (DOCS / "paper.md").write_text(PAGE.format(date=f"{datetime.date.today():%Y-%m-%d}{RECORDED if args.recorded else ''}", machine=machine(), checked=checked, **texts))
+    date = f"{datetime.date.today():%Y-%m-%d}{RECORDED if args.recorded else ''}"
+    (DOCS / "paper.md").write_text(PAGE.format(date=date, machine=machine(), checked=checked, **texts))
     if not args.recorded:
         shutil.copytree(FRESH, KEPT, dirs_exist_ok=True)
     print(f"written: {DOCS / 'paper.md'}")
