@@ -69,6 +69,35 @@ def test_a_program(program, tmp_path, capsys):
     assert "40 workers, 2 ps" in capsys.readouterr().out
 
 
+ESTIMATOR = textwrap.dedent("""
+    import sys
+    import numpy as np
+    import tensorflow as tf
+
+    def model_fn(features, labels, mode):
+        loss = tf.losses.mean_squared_error(labels, tf.layers.dense(features, 1)[:, 0])
+        train = tf.train.GradientDescentOptimizer(0.01).minimize(loss, tf.train.get_or_create_global_step())
+        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train)
+
+    def numbers():
+        return tf.data.Dataset.from_tensors((np.ones([32, 20], np.float32), np.ones([32], np.float32))).repeat()
+
+    estimator = tf.estimator.Estimator(model_fn, model_dir=sys.argv[1])
+    tf.estimator.train_and_evaluate(estimator, tf.estimator.TrainSpec(numbers, max_steps=1000), tf.estimator.EvalSpec(numbers, steps=1))
+""")
+
+
+def test_an_estimator_has_a_chief(tmp_path, capfd):
+    path, told = tmp_path / "estimator.py", tmp_path / "told.json"
+    path.write_text(ESTIMATOR)
+    arguments = ["--ps", "1", "--workers", "4", "--runs", "5", "--no-advice", "--json", str(told)]
+    assert simulate.main([*arguments, str(path), str(tmp_path / "model")]) == 1
+    error = capfd.readouterr().err
+    assert 'must have one "chief" node' in error and "an estimator needs a chief: --chief" in error
+    assert simulate.main([*arguments, "--chief", str(path), str(tmp_path / "model")]) == 0
+    assert json.loads(told.read_text())["steps_per_second"] > 0
+
+
 def test_a_program_without_a_cluster_says_so(tmp_path, capfd):
     path = tmp_path / "alone.py"
     path.write_text("import tensorflow as tf\ntf.Session().run(tf.constant(1.0))\n")

@@ -26,6 +26,7 @@ one process of this machine. Its step is measured there, part by part; then the 
 
   penstock simulate --ps 2 --workers 50 --network 10Gbit,50us --cores 16 train.py --batch 64
   penstock simulate --ps 4 --workers 50 --mode sync --backups 4 --straggler pareto:20ms,1.5 train.py
+  penstock simulate --ps 2 --workers 50 --chief estimator.py
   penstock simulate --ps 2 --workers 8 --save step.json train.py        then: penstock simulate --profile step.json --workers 200
   penstock simulate --machines cluster.json train.py        {"machines": [{"count": 2, "tasks": {"ps": 1}, "cores": 32},
                                                                           {"count": 25, "tasks": {"worker": 2}, "network": "10Gbit,50us"}]}
@@ -93,6 +94,7 @@ def _add_program(add: Callable[..., Any]) -> None:
         help="how workers cooperate: as the program says (async: and it must not make them wait for each other), as if its optimizer were wrapped "
              "in tf.train.SyncReplicasOptimizer, or without parameter servers, by all-reduce over a ring")
     add("--backups", type=_count_or_zero, default=0, metavar="N", help="with --mode sync: workers whose gradients an update does not wait for")
+    add("--chief", action="store_true", help="one of the workers is a chief, as estimators want it")
     add("--flags", action="store_const", const=CLASSIC_FLAGS, default="", help=f"add {CLASSIC_FLAGS}")
     add("--flags-as", dest="flags", metavar="TEXT", help="add these arguments, as in `penstock launch`")
     add("--runs", type=_count, default=40, metavar="N", help="how often the step is measured (default: %(default)s)")
@@ -161,7 +163,8 @@ def _profile(options: argparse.Namespace, ps: int) -> JobProfile:
     if not ps and "{ps_hosts}" in (options.flags or ""):
         raise ValueError(f"{options.program} is told of its parameter servers (--ps_hosts), and the cluster has none: add --ps 1")
     print(f"Measuring a step of {options.program} with {ps} ps ...", file=sys.stderr, flush=True)
-    profile = measuring.measure(CaptureOrder(_program(options), ps, options.workers, "", options.flags or "", options.runs))
+    profile = measuring.measure(CaptureOrder(_program(options), ps, options.workers, "", options.flags or "", options.runs,
+                                              chief=options.chief))
     profile.program = " ".join([options.program, *options.arguments])
     if options.save and ps == options.ps:
         Path(options.save).write_text(profile.to_json(), encoding="utf-8")

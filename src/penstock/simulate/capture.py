@@ -21,6 +21,7 @@ import numpy as np
 
 from penstock.cli.run import main as run_main
 from penstock.distributed import transports
+from penstock.distributed.cluster_spec import task_name
 from penstock.distributed.launch_plan import LaunchPlan, Task, environment
 from penstock.distributed.server import Server, in_process
 from penstock.distributed.step_run import PlannedPart
@@ -34,7 +35,7 @@ from penstock.program.devices import Kernel
 from penstock.program.ir import Node, Program
 from penstock.program.stages import Observer, observing
 from penstock.session.observers import RunObserver, SessionRun, observing_runs
-from penstock.simulate.profile import WORKER, JobProfile, StepProfile
+from penstock.simulate.profile import JobProfile, StepProfile
 from penstock.simulate.work_blocks import Measured, PlanOfTask, step_profile
 from penstock.state.resources import Ref, held_value
 
@@ -53,6 +54,12 @@ class CaptureOrder:
     flags: str = ""
     runs: int = 40
     seconds: float = 20.0
+    chief: bool = False  # one of the workers is a chief, as estimators have it; it is the one that is measured
+
+    @property
+    def measured_task(self) -> Task:
+        """The task that the program is run as."""
+        return Task("chief" if self.chief else "worker", 0)
 
     def to_json(self) -> str:
         """The order as text."""
@@ -140,6 +147,7 @@ class _Watch(RunObserver):
     def __init__(self, order: CaptureOrder, timer: _Timer) -> None:
         self.profile: JobProfile | None = None
         self._order, self._timer = order, timer
+        self._task = task_name(order.measured_task.job, order.measured_task.index)
         self._counts: dict[Any, int] = {}
         self._main: set[Any] = set()
         self._began = time.monotonic()
@@ -162,7 +170,7 @@ class _Watch(RunObserver):
                 raise Enough
 
     def _note(self, session: str, main: Any, feeds: int) -> JobProfile:
-        master = next(service.master for service in in_process.values() if service.master.task == WORKER)
+        master = next(service.master for service in in_process.values() if service.master.task == self._task)
         self._timer.note_memory()
         plans = {key[:3]: plan for key, plan in master.session(session)._plans.items()}
         groups: dict[str, str] = {}
@@ -178,7 +186,7 @@ class _Watch(RunObserver):
         return JobProfile(" ".join(order.program), order.ps, order.workers, step, beside, _variables(), self._queue_contents(plans, counted))
 
     def _profile_of(self, plan: list[PlannedPart], groups: dict[str, str]) -> StepProfile:
-        own_first = sorted(plan, key=lambda part: part.task != WORKER)
+        own_first = sorted(plan, key=lambda part: part.task != self._task)
         return step_profile([PlanOfTask(part.task, _tables(part)) for part in own_first], self._timer.measured, groups)
 
     def _queue_contents(self, plans: dict[Any, list[PlannedPart]], counted: list[Any]) -> dict[str, dict[str, Any]]:
@@ -222,10 +230,10 @@ def main(path: str) -> int:
     with open(path, encoding="utf-8") as file:
         order = CaptureOrder(**json.load(file))
     transports.register("grpc", LocalTransportKind)
-    plan = LaunchPlan(order.program, order.ps, order.workers, flags=order.flags)
+    plan = LaunchPlan(order.program, order.ps, order.workers - order.chief, order.chief, flags=order.flags)
     cluster = plan.cluster({task: f"{task.job}-{task.index}:2222" for task in plan.tasks()})
     servers = [Server(cluster, "ps", index) for index in range(order.ps)]
-    me = Task("worker", 0)
+    me = order.measured_task
     os.environ.update(environment(me, cluster, None))
     timer = _Timer()
     watch = _Watch(order, timer)
@@ -236,7 +244,7 @@ def main(path: str) -> int:
               f"(--runs); a session of a cluster is tf.Session(server.target)", file=sys.stderr)
         return 1
     with open(order.profile, "w", encoding="utf-8") as file:
-        file.write(watch.profile.to_json())
+        file.write(watch.profile.to_json().replace(f"/job:{me.job}/", "/job:worker/"))  # in whose place simulated workers come
     del servers
     sys.stdout.flush()
     os._exit(0)  # the program's own threads need not end

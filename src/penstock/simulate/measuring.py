@@ -27,5 +27,6 @@ def _capture(order: CaptureOrder, folder: Path, shows_output: bool) -> JobProfil
     result = subprocess.run([sys.executable, "-m", "penstock.simulate.capture", str(text)], stdin=subprocess.DEVNULL, check=False,
                             stdout=sys.stderr if shows_output else subprocess.DEVNULL)
     if result.returncode or not profile.exists():
-        raise NotMeasured(f"{order.program[0]} could not be measured (exit code {result.returncode}); what it said stands above")
+        hint = "" if order.chief else " (an estimator needs a chief: --chief)"
+        raise NotMeasured(f"{order.program[0]} could not be measured (exit code {result.returncode}); what it said stands above{hint}")
     return JobProfile.from_json(profile.read_text(encoding="utf-8"))
