@@ -156,3 +156,28 @@ def test_weights_that_were_loaded_before_variables_were_made_are_trained(tmp_pat
         third = DropsByPhase()
         third.load_weights(str(tmp_path / "weights"))
         np.testing.assert_array_equal(third.predict(X), first.predict(X))
+
+
+def test_a_layer_that_adds_losses_in_a_call_of_a_model_does_not_hold_the_model():
+    class Divergence(keras.layers.Layer):
+        def call(self, inputs):
+            self.add_loss(tf.reduce_mean(inputs))
+            return inputs
+
+    class Model(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense, self.divergence = keras.layers.Dense(2), Divergence()
+
+        def call(self, inputs):
+            return self.divergence(self.dense(inputs))
+
+    with imperative():
+        model = Model()
+        for _ in range(2):
+            with tf.GradientTape() as tape:
+                outputs = model(tf.ones([3, 4]))
+                loss, = model.losses
+            assert len(model.weights) == 2 and len(model.divergence.weights) == 0
+            np.testing.assert_allclose(loss.numpy(), outputs.numpy().mean(), rtol=1e-6)
+            assert len(tape.gradient(loss, model.trainable_variables)) == 2

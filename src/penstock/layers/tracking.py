@@ -34,7 +34,7 @@ class Tracking:
     """
 
     _untracked = frozenset(["_layers", "_trainable_weights", "_non_trainable_weights", "_inbound_nodes", "_outbound_nodes", "_losses",
-                            "_callable_losses", "_updates", "_metrics", "_input_spec", "_initial_weights"])
+                            "_call_of_losses", "_callable_losses", "_updates", "_metrics", "_input_spec", "_initial_weights"])
 
     _layers: list[Any]
     _trainable_weights: list[Any]
