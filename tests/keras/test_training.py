@@ -9,6 +9,7 @@ import pytest
 
 import penstock as tf
 from penstock.keras.engine import batches
+from support.process import python
 
 pytestmark = pytest.mark.process
 keras = tf.keras
@@ -246,3 +247,14 @@ def test_seeds_behind_cudnn_layers_count_tensorflows_nodes(name, options, nodes)
         before = graph.next_op_seed()
         getattr(tf.keras.layers, name)(3, **options)(inputs)
         assert graph.next_op_seed() - before == nodes
+
+
+def test_the_first_model_of_a_process_may_begin_with_an_operation():
+    """Nothing of models is loaded yet when the layer behind the operation is called."""
+    assert python("""
+        import penstock as tf
+        source = tf.keras.Input((4,))
+        outputs = tf.keras.layers.Dense(2)(source[:, :2])
+        model = tf.keras.Model(source, outputs)
+        print([layer.name for layer in model.layers], len(model.weights))
+    """).stdout.strip() == "['input_1', 'tf_op_layer_strided_slice', 'dense'] 2"

@@ -113,8 +113,32 @@ def _trained_on_dataset(tf, np):
     return tf.constant(np.asarray(history["loss"], np.float32), name="output")
 
 
+def _operations(tf):
+    """What is computed of an input without layers."""
+    yield "slice", lambda x: x[:, :2]
+    yield "sums", lambda x: x * 2.0 + 1.0
+    yield "concat", lambda x: tf.concat([x, x], 1)
+    yield "mean", lambda x: tf.reduce_mean(x, 1, keepdims=True)
+    yield "relu", lambda x: tf.nn.relu(tf.keras.layers.Dense(3)(x)) * 2.0
+    yield "reshape", lambda x: tf.reshape(x, [-1, 2, 2])
+
+
+def _behind_operation(tf, function):
+    tf.keras.backend.clear_session()
+    with tf.Graph().as_default():
+        tf.compat.v1.set_random_seed(3)
+        source = tf.keras.Input((4,))
+        outputs = tf.keras.layers.Dense(2)(tf.keras.layers.Dense(2)(function(source)))
+        model = tf.keras.Model(source, outputs)
+        values = [value.ravel() for value in model.get_weights()]
+        names = " ".join(layer.name for layer in model.layers)
+    return [tf.concat([tf.constant(value) for value in values], 0, name="weights"), tf.constant(names, name="names")]
+
+
 def cases(tf, np):
     """Numbers, seeds and losses."""
+    for name, function in _operations(tf):
+        yield "behind the operation " + name, lambda function=function: _behind_operation(tf, function)
     yield "trained on a dataset", lambda: _trained_on_dataset(tf, np)
     for name, build in _control(tf):
         yield "inside " + name, lambda build=build: (tf.compat.v1.set_random_seed(3), tf.identity(build(), name="output"))[1]

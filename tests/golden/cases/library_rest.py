@@ -19,9 +19,9 @@ def _graphs(tf, np):
         view, transformer = editor.sgv(y.op), editor.Transformer()
         seen = []
 
-        def handler(info, op, **kwargs):
-            seen.append("%s %s" % (op.name, editor.transform_op_if_inside_handler(info, op, **kwargs) is op))
-            return editor.copy_op_handler(info, op)
+        def handler(info, op, new_inputs):
+            seen.append("%s %s" % (op.name, editor.transform_op_if_inside_handler(info, z.op) is z.op))
+            return editor.copy_op_handler(info, op, new_inputs)
         transformer.transform_op_handler = handler
         transformer(view, tf.get_default_graph(), "copy", "")
         return [tf.constant(sorted(each.name for each in tf.get_default_graph().get_operations()), name="names"), tf.constant(seen, name="seen"), z]

@@ -7,6 +7,7 @@ from penstock.graph import dtypes
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.imperative.symbolic import graph_for_symbols
+from penstock.keras.engine import op_layers as _op_layers  # noqa: F401 (what comes from an input has a history from the beginning)
 from penstock.layers import settings
 from penstock.layers.base import Layer
 from penstock.layers.naming import name_counts

@@ -153,6 +153,7 @@ def _connect(tensor: Tensor) -> None:
             inputs.append(value)
         else:
             constants[index] = initialized_session().run(value)
+            default_graph().imply(1)  # of the function that TensorFlow makes for that
     layer = TensorFlowOpLayer(operation.node_def, constants=constants, name=operation.name)
     layer._add_inbound_node(inputs[0] if len(inputs) == 1 else inputs, list(operation.outputs))
 
