@@ -258,3 +258,18 @@ def test_the_first_model_of_a_process_may_begin_with_an_operation():
         model = tf.keras.Model(source, outputs)
         print([layer.name for layer in model.layers], len(model.weights))
     """).stdout.strip() == "['input_1', 'tf_op_layer_strided_slice', 'dense'] 2"
+
+
+def test_a_layer_adds_metrics_without_a_model():
+    assert python("""
+        import penstock as tf
+
+        class Reporting(tf.keras.layers.Layer):
+            def call(self, inputs):
+                self.add_metric(tf.reduce_mean(inputs), name="level", aggregation="mean")
+                return inputs
+
+        layer = Reporting()
+        layer(tf.ones([2, 3]))
+        print([metric.name for metric in layer.metrics])
+    """).stdout.strip() == "['level']"

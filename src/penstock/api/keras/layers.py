@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from penstock.api._table import publish
+from penstock.keras.engine import op_layers as _op_layers  # noqa: F401 (layers of a user's own add metrics, also without a model)
 from penstock.keras.layer_classes import MODULES
 
 _ALIASES = {
