@@ -172,3 +172,12 @@ def test_inputs_of_concrete_functions_have_the_names_of_parameters():
         assert [tensor.name for tensor in other.inputs] == ["x:0", "pair:0", "second:0"]
         assert float(other(x=tf.constant(2.0), pair=[tf.constant(3.0), tf.constant(4.0)])) == 48
         assert float(other(tf.constant(2.0), [3.0, 4.0])) == 48
+
+
+def test_arguments_of_a_concrete_function_by_name():
+    with imperative():
+        concrete = tf.function(lambda x, y: x - y).get_concrete_function(tf.TensorSpec([], tf.float32), tf.TensorSpec([], tf.float32))
+        one, three = tf.constant(1.0), tf.constant(3.0)
+        assert float(concrete(three, one)) == float(concrete(three, y=one)) == float(concrete(y=one, x=three)) == 2.0
+        with pytest.raises(TypeError, match="no value for its argument 'y'; it has 'z'"):
+            concrete(three, z=one)

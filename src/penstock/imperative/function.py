@@ -278,8 +278,12 @@ class TracedFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         graph = default_graph()
-        leaves = [leaf for leaf in nest.flatten(args) if _is_tensor(leaf) or len(nest.flatten(args)) <= len(self._names)]
+        leaves = nest.flatten(args)
+        if len(leaves) > len(self._names):  # what is not a tensor is a part of the trace
+            leaves = [leaf for leaf in leaves if _is_tensor(leaf)]
         for name in dict.fromkeys(self._names[len(leaves):]) if kwargs else ():
+            if name not in kwargs:
+                raise TypeError(f"{self.graph.name}() has no value for its argument {name!r}; it has {', '.join(map(repr, kwargs))}.")
             leaves += nest.flatten(kwargs[name])
         tensors = [part for leaf in leaves for part in parts_of(leaf if _is_tensor(leaf) else to_tensor(leaf))]
         assert isinstance(graph, EagerGraph)
