@@ -1,4 +1,4 @@
-"""Errors of convolutions: the layers of VGG-16 on normal numbers, native and by PyTorch, beside the same sums in float64.
+"""Errors of convolutions: the layers of VGG-16, and some of 5x5 windows, on normal numbers, native and by PyTorch, beside the same sums in float64.
 
     PENSTOCK_TORCH_PYTHON=... python benchmarks/convolution_errors.py [--layers 28x28x512,...] [--batch 1]
 
@@ -22,30 +22,31 @@ SOURCE = Path(__file__).parent.parent / "src"
 AIM = 4.0
 LAYERS = {"224x224x3": (224, 3, 64), "224x224x64": (224, 64, 64), "112x112x64": (112, 64, 128), "112x112x128": (112, 128, 128),
           "56x56x128": (56, 128, 256), "56x56x256": (56, 256, 256), "28x28x256": (28, 256, 512), "28x28x512": (28, 512, 512),
-          "14x14x512": (14, 512, 512)}  # size, channels in and out; all windows are 3x3
+          "14x14x512": (14, 512, 512)}  # size, channels in and out; windows are 3x3, but for
+WIDE = {"14x14x32": (14, 32, 64), "27x27x64": (27, 64, 192), "35x35x48": (35, 48, 64), "28x28x16": (28, 16, 32)}  # those of 5x5
 PASSES = ("forward", "input gradient", "filter gradient")
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def numbers(batch: int, size: int, depth: int, outputs: int) -> Arrays:
+def numbers(batch: int, taps: int, size: int, depth: int, outputs: int) -> Arrays:
     """Images, filters, and what comes back to the result."""
     random = np.random.default_rng(0)
-    shapes = ((batch, size, size, depth), (3, 3, depth, outputs), (batch, size, size, outputs))
+    shapes = ((batch, size, size, depth), (taps, taps, depth, outputs), (batch, size, size, outputs))
     return tuple(random.standard_normal(shape, np.float32) for shape in shapes)  # type: ignore[return-value]
 
 
 def exact(x: np.ndarray, w: np.ndarray, dy: np.ndarray) -> Arrays:
     """The three passes in float64, tap after tap."""
-    size = x.shape[1]
-    around = ((0, 0), (1, 1), (1, 1), (0, 0))
+    size, taps = x.shape[1], w.shape[0]
+    around = ((0, 0), (taps // 2,) * 2, (taps // 2,) * 2, (0, 0))
     inside, behind = np.pad(x.astype(np.float64), around), np.pad(dy.astype(np.float64), around)
     filters, back = w.astype(np.float64), dy.astype(np.float64)
     forward, backward, weights = np.zeros(dy.shape), np.zeros(x.shape), np.zeros(w.shape)
-    for row in range(3):
-        for column in range(3):
+    for row in range(taps):
+        for column in range(taps):
             window = inside[:, row:row + size, column:column + size]
             forward += window @ filters[row, column]
-            backward += behind[:, 2 - row:2 - row + size, 2 - column:2 - column + size] @ filters[row, column].T
+            backward += behind[:, taps - 1 - row:, taps - 1 - column:][:, :size, :size] @ filters[row, column].T
             weights[row, column] = np.tensordot(window, back, ((0, 1, 2), (0, 1, 2)))
     return forward, backward, weights
 
@@ -66,7 +67,7 @@ def by_torch(x: np.ndarray, w: np.ndarray, dy: np.ndarray) -> Arrays:
 
     images = torch.from_numpy(x).permute(0, 3, 1, 2).requires_grad_()
     filters = torch.from_numpy(w).permute(3, 2, 0, 1).requires_grad_()
-    result = torch.nn.functional.conv2d(images, filters, padding=1)
+    result = torch.nn.functional.conv2d(images, filters, padding=w.shape[0] // 2)
     result.backward(torch.from_numpy(dy).permute(0, 3, 1, 2))
     return (result.detach().permute(0, 2, 3, 1).numpy(), images.grad.permute(0, 2, 3, 1).numpy(), filters.grad.permute(2, 3, 1, 0).numpy())
 
@@ -76,7 +77,7 @@ def worker(framework: str, layers: list[str], batch: int) -> None:
     compute = by_penstock if framework == "penstock" else by_torch
     found: dict[str, list[list[float]]] = {}
     for name in layers:
-        given = numbers(batch, *LAYERS[name])
+        given = numbers(batch, *((5, *WIDE[name]) if name in WIDE else (3, *LAYERS[name])))
         found[name] = [_error(value, truth) for value, truth in zip(compute(*given), exact(*given))]
     print(json.dumps(found))
 
@@ -99,7 +100,7 @@ def measure(python: str, framework: str, args: argparse.Namespace) -> dict[str, 
 def main() -> int:
     """The table, as Markdown; 1 if an error is above the aim."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--layers", default=",".join(LAYERS))
+    parser.add_argument("--layers", default=",".join({**LAYERS, **WIDE}))
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--worker", default="")
     args = parser.parse_args()
@@ -114,7 +115,8 @@ def main() -> int:
     for name, errors in ours.items():
         for label, (most, mean), (other, other_mean) in zip(PASSES, errors, theirs[name]):
             worst = max(worst, most / other)
-            rows.append([f"{name} to {LAYERS[name][2]}", label, f"{most:.1e} ({mean:.1e})", f"{other:.1e} ({other_mean:.1e})", f"{most / other:.2f}"])
+            layer = f"{name} to {WIDE[name][2]}, 5x5" if name in WIDE else f"{name} to {LAYERS[name][2]}"
+            rows.append([layer, label, f"{most:.1e} ({mean:.1e})", f"{other:.1e} ({other_mean:.1e})", f"{most / other:.2f}"])
     print(markdown(["layer", "pass", "Penstock", "PyTorch", "ratio"], rows))
     print(f"the largest ratio: {worst:.2f} (aim: at most {AIM:.0f})")
     return int(worst > AIM)

@@ -14,7 +14,7 @@ _SIZES = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB"))
 # What each framework was allowed: readers must know it to judge the figures.
 ALLOWED = """\
 Steady state. Penstock: compiled before the first step that counts (PENSTOCK_COMPILE=eager; the default mode has the same code from the second step
-on, see FIRST_STEPS.md), Winograd for convolutions of 3x3 filters with stride 1 where `native/contract/winograd.py` finds them worth it, denormal
+on, see FIRST_STEPS.md), Winograd for 3x3 and 5x5 convolutions with stride 1 where `native/contract/winograd.py` finds them worth it, denormal
 numbers are 0. TF: sessions of compat.v1, oneDNN off or on, its own threads, with XLA where there is such a column. PyTorch: eager, images in NCHW or
 NHWC, with torch.compile (images in NHWC) where there is such a column, fused Adam. JAX: one jitted step with donated parameters that stay on its
 device; only what a user feeds comes from NumPy. All in float32, with all CPUs, each in a process and environment of its own; the others are idle

@@ -104,6 +104,18 @@ def same_random_numbers():
 
 
 @pytest.fixture(autouse=True)
+def same_environment():
+    """What a test does to the environment ends with it: a program that is run in this process prepares it for the processes that it starts."""
+    before = dict(os.environ)
+    yield
+    for name in (os.environ.keys() | before.keys()) - {"PYTEST_CURRENT_TEST"}:
+        if name not in before:
+            del os.environ[name]
+        elif os.environ.get(name) != before[name]:
+            os.environ[name] = before[name]
+
+
+@pytest.fixture(autouse=True)
 def no_thread_left():
     """Fails a test that leaves threads running."""
     before = set(threading.enumerate())

@@ -26,7 +26,7 @@ LAYERS = [
     "state",        # what outlives a step
     "checkpoint",   # files: the formats of checkpoints, without operations
     "ops",
-    "gradients custom_gradient function_gradients call_gradients",
+    "gradients custom_gradient backward function_gradients call_gradients",
     "ragged",       # tensors with rows of many lengths, composed of operations
     "variables",    # Python objects over the operations of `ops`: the executor knows their resources, not them
     "program",

@@ -4,7 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from penstock.function_gradients import Backward, add_output, as_dense, is_differentiable, zeros_for
+from penstock.backward import Backward
+from penstock.function_gradients import add_output, as_dense, is_differentiable, zeros_for
 from penstock.gradients import gradients
 from penstock.graph import dtypes
 from penstock.graph.convert import to_tensor

@@ -45,7 +45,10 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
             return _call(functools.partial(f, **kwargs), [to_tensor(arg) for arg in args])
         if kwargs:
             raise ValueError("The custom_gradient decorator currently supports keywords arguments only when eager execution is enabled.")
-        return _build(f, [identity(to_tensor(arg)) for arg in args])
+        inputs = [to_tensor(arg) for arg in args]
+        with default_graph().counting_as(0):  # TensorFlow has an Identity for each result, and none for arguments
+            inputs = [identity(each) for each in inputs]
+        return _build(f, inputs)
 
     return decorated
 
@@ -81,6 +84,9 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     return functools.wraps(f)(custom_gradient(with_gradient))
 
 
+_NODES_OF_VARIABLE = 2  # TensorFlow reads each of them before and behind the IdentityN
+
+
 def _build(f: Callable[..., Any], args: list[Tensor]) -> Any:
     graph = default_graph()
     made_before = len(graph._ops)
@@ -89,6 +95,7 @@ def _build(f: Callable[..., Any], args: list[Tensor]) -> Any:
     custom = _Custom(args, result, grad_fn, _variables_read(graph, made_before, known, args))
     register_name = f"CustomGradient-{next(_numbers)}"
     RegisterGradient(register_name)(custom.gradient)
+    graph.imply(len(custom.results) + _NODES_OF_VARIABLE * len(custom.variables))
     with graph.gradient_override_map({"IdentityN": register_name}):
         return custom.outputs()
 
@@ -109,17 +116,18 @@ class _Custom:
     def __init__(self, args: list[Tensor], result: Any, grad_fn: Callable[..., Any], variables: list[Any]) -> None:
         if variables and not _takes_variables(grad_fn):
             raise TypeError("If using @custom_gradient with a function that uses variables, then grad_fn must accept a 'variables' keyword argument.")
-        self._args, self._result, self._grad_fn, self._variables = args, result, grad_fn, variables
-        self._results = [to_tensor(item) for item in nest.flatten(result)]
+        self._args, self._result, self._grad_fn, self.variables = args, result, grad_fn, variables
+        self.results = [to_tensor(item) for item in nest.flatten(result)]
 
     def outputs(self) -> Any:
         """The results behind an IdentityN, which also has the arguments and the variables for inputs, so that gradients find their way to them."""
-        handles = [variable.handle for variable in self._variables]
-        return nest.pack_sequence_as(self._result, IdentityN(self._results + self._args + handles)[:len(self._results)])
+        handles = [variable.handle for variable in self.variables]
+        return nest.pack_sequence_as(self._result, IdentityN(self.results + self._args + handles)[:len(self.results)])
 
     def gradient(self, op: Any, *grads: Any) -> list[Any]:
         """The gradient function of that IdentityN."""
-        own, variables = grads[:len(self._results)], self._variables
+        own, variables = grads[:len(self.results)], self.variables
+        default_graph().imply(len(variables))  # zeros for what is read of them
         if variables:
             input_grads, variable_grads = self._grad_fn(*own, variables=variables)
             if len(variable_grads) != len(variables):
@@ -129,7 +137,7 @@ class _Custom:
         input_grads = list(input_grads) if isinstance(input_grads, (list, tuple)) else [input_grads]
         if len(input_grads) != len(self._args):
             raise ValueError(f"custom_gradient function expected to return {len(self._args)} gradients but returned {len(input_grads)} instead.")
-        return [None] * len(self._results) + input_grads + list(variable_grads)
+        return [None] * len(self.results) + input_grads + list(variable_grads)
 
 
 def _variables_read(graph: Any, start: int, known: set[Any], args: list[Tensor]) -> list[Any]:

@@ -13,13 +13,25 @@ from typing import Any
 import numpy as np
 from tensorboard.compat.proto.attr_value_pb2 import AttrValue
 
-from penstock.gradients import add_up, gradients
+from penstock.backward import (
+    Backward,
+    LoopReads,
+    Place,
+    nodes_of_counters,
+    nodes_of_exit,
+    nodes_of_merge,
+    nodes_of_predicate,
+    nodes_of_sum,
+    nodes_of_switch,
+    nodes_of_variable,
+)
+from penstock.gradients import add_up, gradients, sums_of_branches
 from penstock.graph import dtypes
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import DType
 from penstock.graph.function import FuncGraph
-from penstock.graph.graph import Graph, default_graph
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import lookup
 from penstock.graph.shape import TensorShape
@@ -32,43 +44,9 @@ from penstock.ops.array.sequences import range as range_
 from penstock.ops.constant import constant, identity
 from penstock.ops.flow.control_flow import share_inputs
 from penstock.ops.flow.functional import If, While
+from penstock.ops.flow.tensor_array import TensorArrayV3
 from penstock.ops.flow.tensor_list import TensorListConcatV2, TensorListPopBack, TensorListPushBack, element_shape_tensor, empty_like, empty_list
 from penstock.ops.math.elementwise import add
-
-
-class Backward(FuncGraph):
-    """The graph of a backward function: tensors of the forward function are obtained through ``saved``."""
-
-    def __init__(self, name: str, forward: FuncGraph, saved: Callable[[Backward, Tensor], Tensor]) -> None:
-        super().__init__(name, default_graph())
-        self._forward, self._saved = forward, saved
-        self._known: dict[Tensor, Tensor] = {}
-
-    def add_input(self, dtype: DType, shape: TensorShape, name: str) -> Tensor:
-        """A further argument: a tensor of the forward pass, which TensorFlow uses itself."""
-        self.imply(-1)
-        return super().add_input(dtype, shape, name)
-
-    def can_capture(self, graph: Graph) -> bool:
-        """The forward function, and what stands around this one."""
-        return graph is self._forward or super().can_capture(graph)
-
-    def capture(self, tensor: Tensor) -> Tensor:
-        """A tensor of the forward function as it was when that ran, or a tensor from outside."""
-        if tensor.op.graph is not self._forward:
-            return super().capture(tensor)
-        if tensor not in self._known:
-            self._known[tensor] = self._from_forward(tensor)
-        return self._known[tensor]
-
-    def _from_forward(self, tensor: Tensor) -> Tensor:
-        outer = self._forward.outer_tensor(tensor)
-        if outer is not None:  # it does not change while the forward function runs
-            return super().capture(outer)
-        if tensor.op.definition.static is not None and not tensor.op._inputs:  # a constant
-            self.imply(-1)  # TensorFlow uses the constant itself
-            return tensor.op.definition.add_node(self, self.unique_name("constant"), (), dict(tensor.op.attrs)).outputs[0]
-        return self._saved(self, tensor)
 
 
 def add_output(op: Operation, dtype: DType, shape: TensorShape, attribute: str) -> Tensor:
@@ -103,7 +81,6 @@ def as_dense(grad: Any) -> Any:
 
 # --- If --------------------------------------------------------------------------------------------------------------
 
-_SWITCH_GRADIENT = 6  # nodes of the gradient of what a branch takes from outside: Switch, Identity, zeros for the branch that is not taken, Merge
 _SLICES_GRADIENT = 10  # further nodes, if it is IndexedSlices: the zeros as such, and two more Merge
 
 
@@ -117,8 +94,7 @@ def _save_in_branch(op: Operation, branch: FuncGraph, other: FuncGraph) -> Calla
         if tensor not in outputs:
             branch.outputs.append(tensor)
             with other.as_default(), other.control_dependencies(None):
-                dtype = tensor.dtype.base_dtype
-                other.outputs.append(empty_like(tensor) if dtype in (dtypes.variant, dtypes.resource) else _anything(dtype, tensor.shape))
+                other.outputs.append(_anything_like(tensor))
             branch._note_change()
             other._note_change()
             outputs[tensor] = add_output(op, tensor.dtype.base_dtype, tensor.shape, "Tout")
@@ -128,35 +104,47 @@ def _save_in_branch(op: Operation, branch: FuncGraph, other: FuncGraph) -> Calla
     return saved
 
 
-def _anything(dtype: DType, shape: TensorShape) -> Tensor:
+def _anything_like(tensor: Tensor) -> Tensor:
     """A tensor that fits the type and the shape, with a note that nothing reads it: its real shape is that of the other branch."""
-    tensor = zeros([] if shape.ndims is None else [extent or 0 for extent in shape.as_list()], dtype)
-    tensor.op._extra["_unread"] = AttrValue(b=True)
-    return tensor
+    dtype = tensor.dtype.base_dtype
+    if dtype is dtypes.variant:
+        return empty_like(tensor)
+    if dtype is dtypes.resource:  # a TensorArray: gradients need no other objects that a branch makes
+        handle: Tensor = TensorArrayV3(0, dtype=dtypes.float32)[0]
+        return handle
+    shape = tensor.shape
+    unread = zeros([] if shape.ndims is None else [extent or 0 for extent in shape.as_list()], dtype)
+    unread.op._extra["_unread"] = AttrValue(b=True)
+    return unread
 
 
 def if_gradient(op: Operation, dys: Sequence[Any]) -> list[Any]:
     """The gradients of an If with respect to its inputs: of the branch that was taken."""
     branches = [op.attrs["then_branch"], op.attrs["else_branch"]]
-    needed = _inputs_that_need_gradients(op)
+    needed = _inputs_that_need_gradients(op, 1)
     backward = [_backward_branch(op, branch, other, dys, needed) for branch, other in (branches, branches[::-1])]
-    with default_graph().counting_as(_switch_nodes(backward, dys)):
+    with default_graph().reading([]), default_graph().counting_as(_switch_nodes(op, backward, dys)):
         return _backward_if(op, branches, backward)
 
 
-def _inputs_that_need_gradients(op: Operation) -> Sequence[bool]:
-    """Which inputs of the branches need a gradient: all, if that was not said."""
+def _inputs_that_need_gradients(op: Operation, first: int) -> Sequence[bool]:
+    """Which inputs of the functions need a gradient, from the ``first`` one on: all, if that was not said."""
     known = needed_inputs.top()
-    return [True] * (len(op._inputs) - 1) if known is None or len(known) != len(op._inputs) else known[1:]
+    return ([True] * len(op._inputs) if known is None or len(known) != len(op._inputs) else known)[first:]
 
 
-def _switch_nodes(backward: Sequence[tuple[Backward, list[Any]]], dys: Sequence[Any]) -> int:
+def _carries_gradients(tensor: Tensor) -> bool:
+    return is_differentiable(tensor) or tensor.dtype.base_dtype in (dtypes.variant, dtypes.resource)
+
+
+def _switch_nodes(op: Operation, backward: Sequence[tuple[Backward, list[Any]]], dys: Sequence[Any]) -> int:
     """How many nodes the gradient of a conditional of Switch and Merge has, as TensorFlow builds it."""
-    number = sum(dy is not None for dy in dys) + sum(graph.next_op_seed() for graph, _ in backward)
-    for by_branch in zip(*(grads for _, grads in backward)):
+    number = nodes_of_merge() * sum(dy is not None for dy in dys) + sum(graph.next_op_seed() for graph, _ in backward) + nodes_of_predicate(op)
+    for source, by_branch in zip(op._inputs[1:], zip(*(grads for _, grads in backward))):
         grads = [grad for grad in by_branch if grad is not None]
         slices = [grad for grad in grads if isinstance(grad, IndexedSlices)]
-        number += _SWITCH_GRADIENT * len(grads) + sum(_SLICES_GRADIENT + (grad.indices.dtype.base_dtype is dtypes.int64) for grad in slices)
+        number += sum(nodes_of_switch(source, graph) for graph, _ in backward[:len(grads)])
+        number += sum(_SLICES_GRADIENT + (grad.indices.dtype.base_dtype is dtypes.int64) for grad in slices)
         if len(grads) == 2:  # the two are added up
             number += 3 + len({grad.indices.dtype.base_dtype for grad in slices}) if len(slices) == 2 else 1 + 5 * len(slices)
     return number
@@ -188,7 +176,10 @@ class _BranchGradients:
     def merge(self, outputs: Iterator[Tensor], source: Tensor) -> Any:
         """The gradient out of the next outputs of the backward If, whose names an export can keep, as tf.cond does it."""
         if not self.sparse_branches:
-            return identity(next(outputs), name="Merge")
+            merged = identity(next(outputs), name="Merge")
+            if all(isinstance(grad, Tensor) for grad in self.grads):
+                sums_of_branches.add(merged)
+            return merged
         shape = to_tensor(_shape_of(source), dtype=dtypes.int32)
         return add_up([IndexedSlices(identity(next(outputs), name="Merge"), identity(next(outputs), name="Merge"), shape)
                        for _ in self.sparse_branches])
@@ -332,20 +323,21 @@ class _BackwardLoop:
     """
 
     def __init__(self, op: Operation, dys: Sequence[Any]) -> None:
-        self.op, self.body = op, op.attrs["body"]
+        self.op, self.body, self.needed = op, op.attrs["body"], _inputs_that_need_gradients(op, 0)
         if op._saved is None:
             op._saved = _Extras(op)
         self.extras: _Extras = op._saved
         with op.graph.as_default(), op.graph.control_dependencies(None):
             count = self.extras.counter()
-        reaching = self._reaching({i for i, dy in enumerate(dys) if dy is not None})
+        reaching = self._reaching({i for i, dy in enumerate(dys) if dy is not None}) & self._reached()
         self.indices = [i for i, dy in enumerate(dys) if i in reaching and self._takes_part(i, dy)]
         self.constant_ones = {i for i in self.indices if self.body.outputs[i] is self.body.inputs[i]}
         self.captured = {i for i, tensor in enumerate(self.body.inputs) if self.body.outer_tensor(tensor) is not None}  # these outputs are not used
         self.dys = [None if i in self.captured else dy for i, dy in enumerate(dys)]
         self.count = count
         self.starts = {i: self._start(i) for i in self.indices if i not in self.constant_ones}  # outside
-        self.graph = Backward(f"{self.body.name}_grad", self.body, self._saved)
+        reads = LoopReads(op.attrs["parallel_iterations"] > 1, self.body.read_inside)
+        self.graph = Backward(f"{self.body.name}_grad", self.body, self._saved, reads)
         self.pops: list[tuple[Tensor, Tensor, Tensor]] = []  # (the list outside, the variable, what is left of it)
         self.untouched: set[int] = set()  # captures that no gradient reaches
         self.rows: dict[int, _Rows] = {}  # captures of which only some rows have a gradient
@@ -363,6 +355,19 @@ class _BackwardLoop:
             behind = operations_behind([self.body.outputs[i] for i in before], [], (), control=False)
             wanted = before | {place[tensor] for op in behind for tensor in op.outputs if tensor in place}
         return wanted
+
+    def _reached(self) -> set[int]:
+        """The variables that are computed, iteration after iteration, of those whose gradients are needed."""
+        after: set[int] = set()
+        reached = {i for i, needed in enumerate(self.needed) if needed}  # the counter, if it is new, is not
+        while reached != after:
+            after = set(reached)
+            tensors = {self.body.inputs[i] for i in after}
+            for op in self.body.get_operations():
+                if any(tensor in tensors and _carries_gradients(tensor) for tensor in op._inputs):
+                    tensors.update(op.outputs)
+            reached |= {i for i, tensor in enumerate(self.body.outputs) if tensor in tensors}
+        return reached
 
     def _start(self, index: int) -> Tensor:
         if self.dys[index] is not None:
@@ -397,6 +402,7 @@ class _BackwardLoop:
             flowing = {i: graph.add_input(start.dtype.base_dtype, self._shape(i, start), "grad") for i, start in self.starts.items()}
             grads = dict(zip(self.indices, gradients([body.outputs[i] for i in flowing], [body.inputs[i] for i in self.indices],
                                                      grad_ys=list(flowing.values()))))
+            self.nodes = self._nodes(grads)
             self.untouched = {i for i in self.constant_ones if grads[i] is None and (i in self.captured or not self.op.outputs[i]._consumers)}
             self.rows = {i: _Rows(graph, self.op._inputs[i], grads[i]) for i in self.constant_ones
                          if isinstance(grads[i], IndexedSlices) and i in self.captured and _is_source(self.op._inputs[i])}
@@ -436,6 +442,23 @@ class _BackwardLoop:
         grad = to_tensor(as_dense(grad))
         return add(variable, grad) if accumulates else grad
 
+    def _nodes(self, grads: dict[int, Any]) -> int:
+        """How many operations TensorFlow's gradient has: counters, what each variable takes, what is summed up, and what the body's gradient is."""
+        outside, body, reads = Place(self.graph.outer), self.body, self.graph.loop
+        assert reads is not None
+        number = nodes_of_counters(outside)
+        for i, dy in enumerate(self.dys):
+            if i in self.captured or not is_differentiable(body.inputs[i]):
+                continue
+            number += nodes_of_exit(self.op.outputs[i], dy is not None, outside)
+            passed_on, grad = i in self.constant_ones, grads.get(i)
+            if i in self.indices and (grad is not None or dy is not None or not passed_on):
+                number += nodes_of_variable(self.starts.get(i, self.op.outputs[i]), grad is not None or passed_on)
+                number += passed_on and isinstance(grad, Tensor) and not grad.op.definition.sums
+        number += sum(nodes_of_sum(grads[i], self.op._inputs[i], outside) for i in self.indices
+                      if i in self.captured and grads[i] is not None and self.needed[i])
+        return number + self.graph.next_op_seed() + reads.operations
+
     def _results(self, starts: list[Tensor]) -> list[Any]:
         graph = self.graph
         test = FuncGraph(f"{self.op.attrs['cond'].name}_grad", default_graph())
@@ -457,4 +480,11 @@ class _BackwardLoop:
 
 def while_gradient(op: Operation, dys: Sequence[Any]) -> list[Any]:
     """The gradients of a While with respect to its inputs."""
-    return _BackwardLoop(op, dys).build()
+    graph = default_graph()
+    before = graph.next_op_seed()
+    with graph.reading([]):
+        loop = _BackwardLoop(op, dys)
+        grads = loop.build()
+    if graph.has_branches_in_place:
+        graph.imply(loop.nodes - (graph.next_op_seed() - before))
+    return grads

@@ -12,7 +12,9 @@ import contextlib
 import enum
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+from weakref import WeakSet
 
+from penstock.backward import Backward
 from penstock.graph import dtypes
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import to_tensor
@@ -21,7 +23,7 @@ from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY
 from penstock.graph.scopes import name_scope
-from penstock.graph.stacks import gradient_calls, needed_inputs
+from penstock.graph.stacks import gated_calls, gradient_calls, needed_inputs
 from penstock.graph.traverse import operations_behind
 from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import fill, zeros_like
@@ -129,7 +131,7 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", co
     except ValueError:
         raise ValueError(f"Unknown value for unconnected_gradients: {unconnected_gradients!r}") from None
     with name_scope(name, "gradients", [item for item in (*ys, *xs, *stops) if hasattr(item, "graph")]) as scope, \
-            gradient_calls.using(scope):
+            gradient_calls.using(scope), gated_calls.using(gate_gradients or bool(gated_calls.top())):
         targets = [_target(y, "y") for y in ys]
         sources = [_source(x) for x in xs]
         walk = _BackwardWalk(targets, sources, [_source(stop) for stop in stops], colocate_gradients_with_ops, gate_gradients, scope, within)
@@ -166,6 +168,7 @@ class _BackwardWalk:
     def __init__(self, ys: list[Tensor], xs: list[Tensor], stops: list[Tensor], colocate: bool, gate: bool, scope: str,
                  within: Any = None) -> None:
         self._colocate, self._gate, self._scope = colocate, gate, scope
+        self._is_call = within is None  # of ``tf.gradients``, not of a tape
         self._xs = set(xs)
         self._stop_ops = {tensor.op for tensor in stops}
         self._outside = _captured_tensors(xs) if within is None else {}
@@ -185,6 +188,9 @@ class _BackwardWalk:
                 grad_y = fill(shape(y), constant(1, y.dtype.base_dtype, name=f"grad_ys_{index}"))
             else:
                 grad_y = _checked_grad_y(y, grad_y, index)
+                if self._is_call and not isinstance(default_graph(), Backward):  # what is handed on to a function's gradient is no call in TensorFlow
+                    parts = 1 if not isinstance(grad_y, IndexedSlices) else 2 + (grad_y.dense_shape is not None)
+                    default_graph().imply(parts)  # an Identity of each
             self._collected.setdefault(y, []).append(grad_y)
 
     def run(self) -> None:
@@ -229,27 +235,44 @@ class _BackwardWalk:
             in_grads = [None] * len(op._inputs) if result is None else _as_list(result)
             if len(in_grads) != len(op._inputs):
                 raise ValueError(f"Num gradients {len(in_grads)} generated for op {op.name} ({op.type}) do not match num inputs {len(op._inputs)}")
-            if self._gate and sum(grad is not None for grad in in_grads) > 1:
-                with self._scope_of_gate(op):
+            number = sum(grad is not None for grad in in_grads)
+            if self._gate and number > 1:
+                # the gradient of a loop or a branch is one operation here, and many there
+                with self._scope_of_gate(op), default_graph().counting_as(0) if _runs_functions(op) else contextlib.nullcontext():
                     in_grads = tuple_(in_grads)
+            elif gated_calls.top() and number > 1 and not _runs_functions(op):
+                default_graph().imply(number + 1)  # in a loop or a branch they wait only there
         for index, (tensor, grad) in enumerate(zip(op._inputs, in_grads)):
             if grad is not None and _differentiable(tensor):
                 self._collected.setdefault(tensor, []).append(_check_shape(op, index, tensor, grad))
 
 
+def _runs_functions(op: Operation) -> bool:
+    return op.definition.repeats or op.definition.branch is not None
+
+
 def _call_counted(function: GradientFunction, op: Operation, out_grads: list[Any]) -> Any:
     """What a gradient function gives; its nodes count as those that TensorFlow has in their place."""
-    nodes = op.definition.gradient_nodes
-    number = nodes(op) if callable(nodes) else nodes
-    if number is None or op.graph.imperative or function is not op.definition.gradient:
+    nodes, reads = op.definition.gradient_nodes, op.definition.gradient_reads
+    if op.graph.imperative or function is not op.definition.gradient:
         return function(op, *out_grads)
-    with default_graph().counting_as(number):
+    number = nodes(op) if callable(nodes) else nodes
+    with contextlib.ExitStack() as scopes:
+        if number is not None:
+            scopes.enter_context(default_graph().counting_as(number))
+        if reads is not None:
+            scopes.enter_context(default_graph().reading(reads(op)))
         return function(op, *out_grads)
 
 
 def _with_zeros(op: Operation, grads: list[Any]) -> list[Any]:
     """The gradients of an op's outputs, with zeros where there are none."""
-    return [zeros_like(tensor) if grad is None and _has_zeros(tensor) else grad for grad, tensor in zip(grads, op.outputs)]
+    return [_zeros_for(tensor) if grad is None and _has_zeros(tensor) else grad for grad, tensor in zip(grads, op.outputs)]
+
+
+def _zeros_for(tensor: Tensor) -> Tensor:
+    with default_graph().zeros_in_place(tensor):
+        return zeros_like(tensor)
 
 
 def get_gradient_function_or_explain(op: Operation) -> GradientFunction | None:
@@ -328,6 +351,9 @@ def _check_shape(op: Operation, index: int, tensor: Tensor, grad: Any) -> Any:
 
 # --- adding up -------------------------------------------------------------------------------------------------------
 
+sums_of_branches: WeakSet[Tensor] = WeakSet()  # gradients of which a conditional has counted the AddN of what its two branches give
+
+
 def add_up(grads: list[Any]) -> Any:
     """The sum of gradients: IndexedSlices if all of them are; None if there are none."""
     if not grads:
@@ -335,6 +361,7 @@ def add_up(grads: list[Any]) -> Any:
     if len(grads) == 1:
         return grads[0]
     if any(isinstance(grad, Tensor) for grad in grads):
+        default_graph().imply(-sum(grad in sums_of_branches for grad in grads))  # TensorFlow adds up all of them at once
         return AddN([to_tensor(grad) for grad in grads])
     return _concatenate(grads)
 

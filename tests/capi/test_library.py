@@ -31,10 +31,11 @@ def test_the_library_exports_what_the_header_declares(installed):
         assert hasattr(loaded, each.name)
 
 
-def test_a_program_behaves_as_with_tensorflow(run_program):
+@pytest.mark.parametrize("name", ["conformance", "rest"])
+def test_a_program_behaves_as_with_tensorflow(name, run_program):
     """Its output was recorded from TensorFlow 1.15.5: ``record_conformance.sh``."""
-    printed = run_program(PROGRAMS / "conformance.c", flags=("-ltensorflow",))
-    assert printed == (PROGRAMS / "conformance.txt").read_text()
+    printed = run_program(PROGRAMS / f"{name}.c", flags=("-ltensorflow",))
+    assert printed == (PROGRAMS / f"{name}.txt").read_text()
 
 
 def test_wrong_calls_give_a_status(run_program):

@@ -242,3 +242,61 @@ def test_arrays_of_values_that_numpy_refuses_today(run):
     result = run("run", "prog.py", program=ARRAYS_OF_THE_ERA)
     assert result.stdout.splitlines() == ["[255, 44] [-2147483648] [1, 2]", "[[1, 2], [3, 4]] [1, 2] (2, 1)", "[2, 3] [3, 4] (2,)"], result.stderr
     assert "out of bounds" in run("run", "--no-era", "prog.py", program=ARRAYS_OF_THE_ERA).stderr
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_processes_of_multiprocessing_have_tensorflow_too(run, method):
+    program = f"""
+        import multiprocessing
+        import tensorflow as tf
+
+        def double(value):
+            import collections
+            with tf.Session(graph=tf.Graph()) as sess, sess.graph.as_default():
+                return float(sess.run(tf.constant(value) * 2)), hasattr(collections, "Mapping")
+
+        if __name__ == "__main__":
+            with multiprocessing.get_context("{method}").Pool(1) as pool:
+                print(pool.map(double, [1.0, 2.0]))
+    """
+    ended = run("run", "prog.py", program=program)
+    assert ended.stdout == "[(2.0, True), (4.0, True)]\n", ended.stderr
+
+
+def test_programs_that_a_program_calls(run, tmp_path):
+    """They run as it does; what the environment wants Python to do at its start is done, too."""
+    called = "import collections, sys, tensorflow\nprint(tensorflow.VERSION, hasattr(collections, 'Mapping'), sys.own)\n"
+    (tmp_path / "called.py").write_text(called)
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.own = __file__\n")
+    program = """
+        import os, subprocess, sys
+        os.environ["PYTHONPATH"] += os.pathsep + os.getcwd()
+        print(subprocess.run([sys.executable, "called.py"], capture_output=True, text=True))
+    """
+    for options, era in (((), True), (("--no-era",), False)):
+        ended = run("run", *options, "prog.py", program=program, quiet=False)
+        assert f"1.15.0 {era} {tmp_path / 'sitecustomize.py'}" in ended.stdout and "stderr=''" in ended.stdout, ended
+
+
+def test_other_pythons_are_left_alone(run):
+    """One that cannot import Penstock goes on as ever."""
+    program = """
+        import os, subprocess, sys
+        os.environ["PYTHONPATH"] = os.environ["PYTHONPATH"].split(os.pathsep)[0]
+        print(subprocess.run([sys.executable, "-S", "-c", "import site; site.main(); print('here')"], capture_output=True, text=True).stdout)
+        print(subprocess.run([sys.executable, "-I", "-c", "import sys; print('tensorflow' in sys.modules)"], capture_output=True, text=True).stdout)
+    """
+    ended = run("run", "prog.py", program=program)
+    assert ended.stdout.split() == ["here", "False"], ended.stderr
+
+
+def test_text_as_a_program(run):
+    text = "import sys, tensorflow as tf; print(tf.__version__, sys.argv, repr(sys.path[0]), __name__)"
+    assert run("run", "-c", text, "--flag").stdout == "1.15.0 ['-c', '--flag'] '' __main__\n"
+    assert run("run", "-m", "-c", text).returncode == 2
+
+
+def test_the_standard_input_as_a_program(tmp_path):
+    ended = subprocess.run([sys.executable, "-m", "penstock", "run", "-", "a"], cwd=tmp_path, env=environment(PENSTOCK_QUIET="1"), timeout=60,
+                           input="import sys, tensorflow as tf\nprint(tf.__version__, sys.argv)\n", capture_output=True, text=True)
+    assert ended.stdout == "1.15.0 ['-', 'a']\n", ended.stderr

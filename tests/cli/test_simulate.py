@@ -13,6 +13,7 @@ from penstock.cli import simulate
 from penstock.simulate import costs
 from penstock.simulate.capture import CaptureOrder
 from penstock.simulate.measuring import measure
+from penstock.simulate.profile import JobProfile
 from support.process import environment
 
 pytestmark = pytest.mark.cluster
@@ -96,6 +97,56 @@ def test_an_estimator_has_a_chief(tmp_path, capfd):
     assert 'must have one "chief" node' in error and "an estimator needs a chief: --chief" in error
     assert simulate.main([*arguments, "--chief", str(path), str(tmp_path / "model")]) == 0
     assert json.loads(told.read_text())["steps_per_second"] > 0
+
+
+SYNCHRONOUS = textwrap.dedent("""
+    import json, os
+    import tensorflow as tf
+
+    config = json.loads(os.environ["TF_CONFIG"])
+    cluster = tf.train.ClusterSpec(config["cluster"])
+    server = tf.train.Server(cluster, job_name="worker", task_index=0)
+    with tf.device(tf.train.replica_device_setter(cluster=cluster)):
+        loss = tf.reduce_sum(tf.square(tf.get_variable("w", [1000])))
+        workers = cluster.num_tasks("worker")
+        optimizer = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(0.1), workers, workers)
+        train = optimizer.minimize(loss, tf.train.get_or_create_global_step())
+    with tf.train.MonitoredTrainingSession(server.target, hooks=[optimizer.make_session_run_hook(True)]) as session:
+        while True:
+            session.run(train)
+""")
+
+
+def test_a_synchronous_program_of_more_workers_than_runs(tmp_path):
+    """The only worker that runs would wait for the gradients of all others: no update was measured, and none simulated."""
+    path, saved = tmp_path / "train.py", tmp_path / "step.json"
+    path.write_text(SYNCHRONOUS)
+    assert simulate.main(["--workers", "50", "--runs", "5", "--no-advice", "--save", str(saved), str(path)]) == 0
+    profile = JobProfile.from_json(saved.read_text())
+    chief, = profile.beside  # the look for lost tokens, which a clock asks for, is no step that goes on and on
+    assert [meeting.count for part in chief.parts for block in part.blocks for meeting in block.meetings if meeting.kind == "take"] == [50]
+
+
+def test_workers_that_need_each_other_are_not_simulated_from_one(tmp_path, capfd):
+    path = tmp_path / "train.py"
+    path.write_text(textwrap.dedent("""
+        import tensorflow as tf
+
+        strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy()
+
+        def step():
+            loss = tf.reduce_sum(tf.square(tf.get_variable("w", [10])))
+            return tf.train.GradientDescentOptimizer(0.1).minimize(loss, tf.train.get_or_create_global_step())
+
+        with strategy.scope():
+            train = tf.group(strategy.experimental_run_v2(step))
+            with tf.train.MonitoredTrainingSession() as session:
+                while True:
+                    session.run(train)
+    """))
+    assert simulate.main(["--ps", "0", "--workers", "3", "--no-advice", str(path)]) == 1
+    told = capfd.readouterr().err
+    assert "is on /job:worker" in told and "--mode allreduce" in told
 
 
 def test_a_program_without_a_cluster_says_so(tmp_path, capfd):
@@ -184,6 +235,24 @@ def test_a_file_that_is_not_there():
     result = subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=60)
     assert result.returncode == 1
     assert "there is no such file" in result.stderr
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"hello", b"{}"])
+def test_a_file_that_is_no_profile_is_named(content, tmp_path, capsys):
+    path = tmp_path / "step.json"
+    path.write_bytes(content)
+    assert simulate.main(["--profile", str(path)]) == 1
+    assert f"{path} is not what --save has written" in capsys.readouterr().err
+
+
+def test_a_calibration_alone_is_printed_and_kept(monkeypatch, capsys):
+    between = costs.Costs(1e-4, 9e-4, 8e-4, 5e-5, 1e-5, 1e-5, 2e-9, 2e-9, 1e-5, 1.0)
+    new = costs.Costs(1e-4, 3e-4, 1.5e-4, 5e-5, 1e-5, 1e-5, 1e-10, 2e-11, 1e-5, 1.0, network=between)
+    monkeypatch.setattr(simulate.calibration, "measure", lambda: new)
+    assert simulate.main(["--calibrate"]) == 0
+    shown = capsys.readouterr().out
+    assert "between machines" in shown and "0.30 ms" in shown and "0.90 ms" in shown and "2.00 + 2.00 ns" in shown
+    assert costs.measured_before() == new
 
 
 def test_a_program_that_is_told_of_parameter_servers_needs_one(program, capsys):

@@ -15,7 +15,7 @@ from penstock.codec.primitives import (
     find,
     load8,
     load64,
-    load_big32,
+    load_big64,
     load_bytes,
     load_float64,
     load_lanes,
@@ -124,7 +124,7 @@ def lanes(source, target):
     store_pairs(target + 64, load_bytes(source), clamp_bytes(y))
     store_triples(target + 96, x, x + 1, x + 2)
     store_rows(target + 144, x, x + 1, x + 2, x + 3, x + 4, x + 5, x + 6, x + 7)
-    return load_big32(source)
+    return load_big64(source)
 
 
 FUNCTIONS = [collatz, odd_sum, logic, both, bits, floats, split, lanes]
@@ -184,7 +184,7 @@ def test_memory(code):
 
 def test_lanes(code):
     source, result = np.arange(-8, 8, dtype=np.int32) * 100, np.zeros(272, np.uint8)
-    assert code.lanes(source.ctypes.data, result.ctypes.data) == int.from_bytes(source.tobytes()[:4], "big")
+    assert code.lanes(source.ctypes.data, result.ctypes.data) == int.from_bytes(source.tobytes()[:8], "big", signed=True)
     expected = (10 - source * 3) >> 1
     np.testing.assert_array_equal(result[:64].view(np.int32), expected)
     np.testing.assert_array_equal(result[64:96].reshape(16, 2), np.stack([source.view(np.uint8)[:16], expected.clip(0, 255).astype(np.uint8)], 1))

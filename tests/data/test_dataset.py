@@ -53,14 +53,21 @@ def test_cache_in_a_file(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["cache"]
 
 
+def test_a_cache_in_a_file_is_written_by_batches(tmp_path):
+    calls: list[int] = []
+    dataset = _counted(calls).cache(str(tmp_path / "cache")).batch(2)
+    assert listed(dataset) == listed(dataset) == [[0, 1], [2]] and calls == [0, 1, 2]
+
+
 def test_two_writers_of_a_cache(tmp_path):
     dataset = Dataset.range(3).cache(str(tmp_path / "cache"))
     one, other = (dataset.make_initializable_iterator() for _ in range(2))
     with tf.Session() as sess:
         sess.run(one.initializer)
         sess.run(one.get_next())
+        sess.run(other.initializer)
         with pytest.raises(tf.errors.AlreadyExistsError, match="lockfile"):
-            sess.run(other.initializer)
+            sess.run(other.get_next())
 
 
 def test_a_damaged_cache_file(tmp_path):

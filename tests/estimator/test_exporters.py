@@ -60,6 +60,29 @@ def test_best_knows_earlier_runs(tmp_path):
     assert export(exporter, model, 9, loss=0.4) is not None
 
 
+def test_a_first_result_is_not_better_than_itself(tmp_path):
+    """As in TensorFlow 1.15: the event files have it before it is compared."""
+    def model_fn(features, labels, mode):
+        weight = tf.get_variable("w", [], initializer=tf.constant_initializer(1.0))
+        outputs = {"serving_default": tf.estimator.export.PredictOutput({"p": features * weight})}
+        if mode == tf.estimator.ModeKeys.PREDICT:
+            return tf.estimator.EstimatorSpec(mode, {"p": features * weight}, export_outputs=outputs)
+        loss = tf.losses.mean_squared_error(labels, features * weight)
+        train = tf.train.GradientDescentOptimizer(0.05).minimize(loss, tf.train.get_global_step())
+        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train, export_outputs=outputs)
+
+    estimator = tf.estimator.Estimator(model_fn, str(tmp_path), tf.estimator.RunConfig(save_checkpoints_steps=2))
+    receiver = lambda: tf.estimator.export.TensorServingInputReceiver(*[tf.placeholder(tf.float32, [None, 1])] * 2)
+    exporter = tf.estimator.BestExporter("best", receiver)
+    data = lambda: tf.data.Dataset.from_tensors((X, 3 * X)).repeat()
+    tf.estimator.train_and_evaluate(estimator, tf.estimator.TrainSpec(data, max_steps=2),
+                                    tf.estimator.EvalSpec(data, 2, exporters=exporter, throttle_secs=0))
+    assert not os.path.exists(tmp_path / "export" / "best")
+    tf.estimator.train_and_evaluate(estimator, tf.estimator.TrainSpec(data, max_steps=4),
+                                    tf.estimator.EvalSpec(data, 2, exporters=exporter, throttle_secs=0))
+    assert len(os.listdir(tmp_path / "export" / "best")) == 1
+
+
 def test_best_by_another_measure(tmp_path):
     def larger(best_eval_result, current_eval_result):
         return current_eval_result["loss"] > best_eval_result["loss"]

@@ -2,7 +2,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,10 +15,34 @@ import pytest
 import penstock as tf
 from support.cluster import PATIENCE, free_ports
 from support.estimator_job import Job
+from support.process import environment
 from support.training import SAVE_EVERY, TARGET, weights_after
 
 pytestmark = pytest.mark.cluster
 LAST, KILL_AT = 60, 25
+
+
+def test_a_job_ends_with_the_tests_that_started_it(tmp_path):
+    """Those may be killed: then nothing else ends a job that waits."""
+    program = ["import sys", "from support.estimator_job import Job", "job = Job(sys.argv[1], 9)", "job.until('step', 2)",
+               "print(job.process.pid, flush=True)", "input()"]
+    (tmp_path / "limit").write_text("2")
+    variables = environment(PYTHONPATH=os.pathsep.join([environment()["PYTHONPATH"], str(Path(__file__).parents[1])]))
+    command = [sys.executable, "-c", "\n".join(program), str(tmp_path / "model")]
+    with subprocess.Popen(command, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as tests:
+        job = int(tests.stdout.readline())
+        tests.kill()
+        end = time.monotonic() + PATIENCE
+        while _is_running(job) and time.monotonic() < end:
+            time.sleep(0.01)
+        assert not _is_running(job)
+
+
+def _is_running(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"  # nobody may be there to wait for it
+    except OSError:
+        return False
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])

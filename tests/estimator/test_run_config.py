@@ -69,7 +69,7 @@ def test_what_is_no_json_is_named(monkeypatch):
 
 
 @pytest.mark.parametrize("text, kind", [("3", AttributeError), ("[]", AttributeError), ("null", AttributeError), ('{"cluster": 3}', TypeError),
-                                        ("{bad", json.JSONDecodeError)])
+                                        ("{bad", json.JSONDecodeError), ("", json.JSONDecodeError)])
 def test_the_class_of_an_error_is_tensorflows(monkeypatch, text, kind):
     monkeypatch.setenv("TF_CONFIG", text)
     with pytest.raises(kind, match=r"TF_CONFIG.* must be (JSON|a JSON object)"):

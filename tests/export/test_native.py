@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.export.model import export_file
 from support.exported import Loaded, needs_compiler, run_program
 
 pytestmark = [pytest.mark.process, needs_compiler, pytest.mark.skipif(platform.machine() != "x86_64", reason="needs an x86-64 CPU")]
@@ -233,3 +234,62 @@ def test_quantised_weights_are_a_quarter_as_large(tmp_path, weights):
     assert 0 < np.abs(found - expected).max() < 0.05 * np.abs(expected).max()
     np.testing.assert_allclose(Loaded(plain, contents[0]).run("run", [values], [(1, 10)])[0], expected, rtol=1e-4, atol=1e-4)
     assert small.weights_bytes < 0.35 * plain.weights_bytes
+
+
+def _recurrent():
+    x, lengths = tf.placeholder(tf.float32, [None, 7, 5], name="x"), tf.placeholder(tf.int32, [None], name="lengths")
+    training = tf.placeholder_with_default(False, [], name="training")
+    outputs, state = tf.nn.dynamic_rnn(tf.nn.rnn_cell.LSTMCell(6), x, lengths, dtype=tf.float32)
+    hidden = tf.layers.batch_normalization(state.h, training=training)
+    return x, lengths, tf.layers.dense(tf.layers.dropout(hidden, 0.5, training=training), 3, name="last"), outputs
+
+
+def test_a_saved_model_with_loops_and_branches(tmp_path):
+    """Files have these as Switch, Merge, Enter, ...; its assertion about lengths is one about shapes, which holds."""
+    x, lengths, y, outputs = _recurrent()
+    values, counts = np.random.RandomState(0).randn(2, 7, 5).astype(np.float32), np.array([3, 7], np.int32)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        expected = session.run([outputs, y], {x: values, lengths: counts})
+        tf.saved_model.simple_save(session, str(tmp_path / "saved"), {"x": x, "lengths": lengths}, {"outputs": outputs, "y": y})
+    loaded = Loaded(export_file(str(tmp_path / "saved"), tmp_path / "out", kind="object", batch=2))
+    for found, right in zip(loaded.run("run", [counts, values], [(2, 7, 6), (2, 3)], batch=2), expected):
+        np.testing.assert_allclose(found, right, rtol=1e-4, atol=1e-5)
+
+
+def test_a_frozen_graph_with_branches(tmp_path):
+    x = tf.placeholder(tf.float32, [2, 6], name="x")
+    y = tf.cond(tf.reduce_sum(x) > 0, lambda: x * 2 + tf.get_variable("b", [6]), lambda: tf.nn.relu(x))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        frozen = tf.graph_util.convert_variables_to_constants(session, session.graph.as_graph_def(), [y.op.name])
+        (tmp_path / "frozen.pb").write_bytes(frozen.SerializeToString())
+        values = np.random.RandomState(0).randn(2, 6).astype(np.float32)
+        expected = {sign: session.run(y, {x: values * sign}) for sign in (1, -1)}
+    loaded = Loaded(export_file(str(tmp_path / "frozen.pb"), tmp_path / "out", kind="object"))  # what nothing takes is fetched: no pivots
+    for sign, right in expected.items():
+        np.testing.assert_allclose(loaded.run("run", [values * np.float32(sign)], [(2, 6)])[0], right, rtol=1e-5)
+
+
+def test_an_assertion_is_checked(tmp_path):
+    x = tf.placeholder(tf.float32, [3], name="x")
+    with tf.control_dependencies([tf.Assert(tf.reduce_sum(x) > 0, ["it is", x], name="positive")]):
+        y = x * 2
+    with tf.Session() as session:
+        loaded = Loaded(export(session, tmp_path, y, x))
+    good = np.ones(3, np.float32)
+    np.testing.assert_array_equal(loaded.run("run", [good], [(3,)])[0], [2, 2, 2])
+    status = loaded.status("run", [-good, np.empty(3, np.float32)])
+    assert status != 0 and "positive/Assert" in loaded.message(status)
+
+
+def test_an_embedding_of_an_imported_graph(tmp_path):
+    ids = tf.placeholder(tf.int32, [2, 4], name="ids")
+    y = tf.nn.embedding_lookup(tf.get_variable("table", [9, 5], use_resource=True), ids)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        tf.saved_model.simple_save(session, str(tmp_path / "saved"), {"ids": ids}, {"y": y})
+        values = np.array([[0, 8, 3, 3], [1, 2, 0, 7]], np.int32)
+        expected = session.run(y, {ids: values})
+    loaded = Loaded(export_file(str(tmp_path / "saved"), tmp_path / "out", kind="object"))
+    np.testing.assert_array_equal(loaded.run("run", [values], [(2, 4, 5)])[0], expected)

@@ -12,7 +12,7 @@ from llvmlite import binding
 import penstock as tf
 from penstock.export import targets
 from penstock.export.targets import TARGETS, X86, find, host, host_cpu
-from support.exported import needs_compiler, needs_linker, needs_program, run_bare, run_program
+from support.exported import needs_compiler, needs_emulator, needs_linker, needs_program, run_bare, run_program
 
 pytestmark = pytest.mark.process
 # How an object file begins, or for ELF what it says its machine is.
@@ -74,26 +74,26 @@ def test_the_cpu_of_this_machine(monkeypatch):
 
 
 @needs_linker
-@needs_program("qemu-aarch64", "apt install qemu-user")
+@needs_emulator("aarch64")
 def test_aarch64_by_an_emulator(model, tmp_path):
     made = export(model, tmp_path, target="aarch64-linux", kind="object")
-    found = run_bare(made, model[3], (3, 10), "aarch64-linux-musl", "qemu-aarch64", batch=3)
+    found = run_bare(made, model[3], (3, 10), "aarch64-linux-musl", "aarch64", batch=3)
     np.testing.assert_allclose(found, model[4], rtol=1e-5, atol=1e-6)
 
 
 @needs_linker
-@needs_program("qemu-arm", "apt install qemu-user")
+@needs_emulator("arm")
 def test_armv7_by_an_emulator(model, tmp_path):
     made = export(model, tmp_path, target="armv7-linux", kind="object")
-    found = run_bare(made, model[3], (3, 10), "arm-linux-musleabihf", "qemu-arm", batch=3)
+    found = run_bare(made, model[3], (3, 10), "arm-linux-musleabihf", "arm", batch=3)
     np.testing.assert_allclose(found, model[4], rtol=1e-5, atol=1e-6)
 
 
 @needs_linker
-@needs_program("qemu-aarch64", "apt install qemu-user")
+@needs_emulator("aarch64")
 def test_android_code_by_an_emulator(model, tmp_path):
     made = export(model, tmp_path, target="aarch64-android", kind="object")
-    found = run_bare(made, model[3], (3, 10), "aarch64-linux-musl", "qemu-aarch64", batch=3)
+    found = run_bare(made, model[3], (3, 10), "aarch64-linux-musl", "aarch64", batch=3)
     np.testing.assert_allclose(found, model[4], rtol=1e-5, atol=1e-6)
 
 

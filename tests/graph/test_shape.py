@@ -84,6 +84,14 @@ def test_equality():
     assert Shape(None) == Shape(None)
 
 
+def test_shapes_with_unknown_extents_do_not_equal_each_other():
+    """As in TensorFlow: ``if x.shape != shortcut.shape`` adds a projection where the batch is unknown."""
+    shape, like = Shape([None, 3]), Shape([None, 3])
+    assert [each == shape for each in (shape, like, [None, 3])] == [True, False, False]
+    assert [each != shape for each in (shape, like, [None, 3])] == [False, True, True]
+    assert shape.is_same_as(Shape([None, 3])) and not shape.is_same_as(Shape([2, 3])) and shape.is_compatible_with([2, 3])
+
+
 def test_concatenate():
     assert Shape([2]).concatenate([None, 3]).as_list() == [2, None, 3]
     assert Shape([2]).concatenate(Shape(None)).ndims is None

@@ -185,3 +185,44 @@ def test_values_of_a_new_structure_go_once_nothing_needs_them():
             assert tracemalloc.get_traced_memory()[1] < 10 * 2**20  # 40 values have 40 MB
         finally:
             tracemalloc.stop()
+
+
+def test_threads_see_the_variables_of_each_other():
+    with imperative() as graph:
+        total, weights, found, lock = tf.Variable(0.0), tf.Variable(tf.ones([4])), {}, threading.Lock()
+
+        def work(number):
+            with graph.as_default():
+                for _ in range(10):
+                    with GradientTape() as tape:
+                        loss = tf.reduce_sum(weights * weights * float(number))
+                    with lock:
+                        total.assign_add(1.0)
+                    found[number] = tape.gradient(loss, weights).numpy().tolist()
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert total.numpy() == 40.0 and found == {number: [2.0 * number] * 4 for number in range(4)}
+
+
+def test_a_value_that_was_read_under_a_lock_is_the_one_of_that_time():
+    with imperative() as graph:
+        counter, seen, lock = tf.Variable(0), [], threading.Lock()
+
+        def work():
+            with graph.as_default():
+                for _ in range(20):
+                    with lock:
+                        value = counter.read_value()
+                        counter.assign_add(1)
+                    seen.append(value)
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(int(value) for value in seen) == list(range(60))

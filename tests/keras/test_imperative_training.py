@@ -181,3 +181,27 @@ def test_a_layer_that_adds_losses_in_a_call_of_a_model_does_not_hold_the_model()
             assert len(model.weights) == 2 and len(model.divergence.weights) == 0
             np.testing.assert_allclose(loss.numpy(), outputs.numpy().mean(), rtol=1e-6)
             assert len(tape.gradient(loss, model.trainable_variables)) == 2
+
+
+def test_schedules_give_tensors():
+    schedules = keras.optimizers.schedules
+    with imperative():
+        rates = [schedules.PolynomialDecay(0.1, 10, 0.01)(5), schedules.ExponentialDecay(0.1, 10, 0.5)(tf.constant(10)),
+                 schedules.InverseTimeDecay(0.1, 1, 0.5)(2), schedules.PiecewiseConstantDecay([3, 5], [1.0, 0.5, 0.1])(4),
+                 keras.experimental.CosineDecay(0.1, 10)(5)]
+        np.testing.assert_allclose([rate.numpy() for rate in rates], [0.055, 0.05, 0.05, 0.5, 0.05], rtol=1e-6)  # TensorFlow 1.15's
+        optimizer = keras.optimizers.SGD(schedules.PolynomialDecay(0.1, 2, 0.0))
+        variable = tf.Variable(1.0)
+        steps = []
+        for _ in range(3):
+            optimizer.minimize(lambda: variable * 1.0, [variable])
+            steps.append(variable.numpy())
+        np.testing.assert_allclose(steps, [0.9, 0.85, 0.85], rtol=1e-6)
+
+
+def test_functions_forget_the_scopes_around_their_calls():
+    with imperative():
+        inner = keras.layers.Dense(1)
+        outer = keras.Sequential([keras.layers.Lambda(tf.contrib.eager.defun(inner.__call__))])
+        outer(tf.ones([1, 2]))
+        assert inner.weights[0].name == "dense/kernel:0"  # TensorFlow 1.15's

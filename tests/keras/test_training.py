@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -273,3 +274,56 @@ def test_a_layer_adds_metrics_without_a_model():
         layer(tf.ones([2, 3]))
         print([metric.name for metric in layer.metrics])
     """).stdout.strip() == "['level']"
+
+
+def test_layers_of_losses_and_metrics_come_last():
+    x = keras.Input((3,), name="x")
+    inner = keras.Input((2,), name="inner")
+    decoder = keras.Model(inner, keras.layers.Dense(3, name="out")(inner), name="decoder")
+    model = keras.Model(x, decoder(keras.layers.Dense(2, name="code")(x)))
+    error = keras.backend.square(model.output - x)
+    model.add_loss(keras.backend.mean(error))
+    model.add_metric(keras.backend.sum(error), name="error", aggregation="mean")
+    names = [layer.name for layer in model.layers]
+    assert names[:3] == ["x", "code", "decoder"] and names[-1].startswith("add_metric")  # TensorFlow 1.15's order
+    assert [name.startswith("add_loss") for name in names].index(True) == len(names) - 3
+    again = keras.Model.from_config(model.get_config())
+    assert [layer.name for layer in again.layers] == names
+
+
+def test_a_model_without_losses_of_outputs_says_so(caplog):
+    x = keras.Input((3,))
+    model = keras.Model(x, keras.layers.Dense(3, name="out")(x))
+    model.add_loss(keras.backend.mean(keras.backend.square(model.output)))
+    model.compile("sgd")
+    assert "Output out missing from loss dictionary" in caplog.text
+
+
+def test_weights_that_are_trained_no_more_are_noticed_by_single_batches(caplog, monkeypatch):
+    monkeypatch.setattr("penstock.platform.logging._counts", Counter())  # it is said once per process
+    model = line_model()
+    model.trainable = False
+    model.train_on_batch(X, Y)
+    assert "Discrepancy between trainable weights" in caplog.text
+
+
+def test_backend_functions_are_not_converted(caplog):
+    class Distance(keras.layers.Layer):
+        def call(self, inputs):
+            return keras.backend.exp(keras.backend.square(inputs))
+
+    keras.Sequential([Distance(input_shape=(2,))])
+    assert "AutoGraph" not in caplog.text
+
+
+def test_seeds_after_a_fit_of_dropout_behind_an_activity_regularizer():
+    with tf.Graph().as_default():
+        tf.set_random_seed(1)
+        a1, a2, x = (keras.layers.Input((6,)) for _ in range(3))
+        hidden = keras.layers.Dense(8, activity_regularizer=keras.regularizers.l1(1e-4))(x)
+        base = keras.Model(x, keras.layers.Dense(4)(keras.layers.Dropout(0.1)(hidden)))
+        model = keras.Model([a1, a2], keras.layers.Dense(1)(keras.layers.subtract([base(a1), base(a2)])))
+        model.compile("sgd", "mse")
+        before = tf.get_seed(None)[1]
+        model.fit([np.ones((8, 6))] * 2, np.ones((8, 1)), verbose=0)
+        assert tf.get_seed(None)[1] - before == 249  # TensorFlow 1.15's

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 import penstock as tf
-from support.process import environment
+from support.process import end_with_parent, environment
 from support.training import RATE, SAVE_EVERY, TARGET, Program, Watch
 
 
@@ -109,9 +109,10 @@ class Job(Program):
         if cluster is not None:
             variables["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": {"type": task[0], "index": task[1]}, "environment": "cloud"})
         words = [sys.executable, "-m", "support.estimator_job", str(folder), str(last_step), *kind]
-        self.process = subprocess.Popen(words, env=variables, text=True, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(words, env=variables, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.lines = []
 
 
 if __name__ == "__main__":
+    end_with_parent()
     main(*sys.argv[1:])

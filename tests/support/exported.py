@@ -22,6 +22,16 @@ def needs_program(name: str, get: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(shutil.which(name) is None, reason=f"needs {name} ({get})")
 
 
+def emulator_of(machine: str) -> str | None:
+    """qemu for programs of another machine: Debian has it as two packages, whose programs have different names."""
+    return shutil.which(f"qemu-{machine}") or shutil.which(f"qemu-{machine}-static")
+
+
+def needs_emulator(machine: str) -> pytest.MarkDecorator:
+    """Skips a test where there is none."""
+    return pytest.mark.skipif(emulator_of(machine) is None, reason=f"needs qemu-{machine} (apt install qemu-user)")
+
+
 class Loaded:
     """A model of this machine in this process. The object file is linked by gcc."""
 
@@ -136,7 +146,7 @@ void _start(void) {{
 """
 
 
-def run_bare(made, x: np.ndarray, shape, triple: str, emulator: str, batch: int) -> np.ndarray:
+def run_bare(made, x: np.ndarray, shape, triple: str, machine: str, batch: int) -> np.ndarray:
     """The same on another machine, by an emulator."""
     folder: Path = made.files["header"].parent
     source, compiled, program = (folder / name for name in ("main.c", "main.o", "main"))
@@ -145,6 +155,6 @@ def run_bare(made, x: np.ndarray, shape, triple: str, emulator: str, batch: int)
     options = ["-target", triple, "-O1", "-fno-builtin", "-ffreestanding", "-fno-stack-protector", "-fno-sanitize=all"]
     subprocess.run([*zig, "cc", *options, "-c", "-I", folder, source, "-o", compiled], check=True)
     subprocess.run([*zig, "build-exe", compiled, made.files["object"], "-target", triple, "-fcompiler-rt", "--name", "main"], cwd=folder, check=True)
-    done = subprocess.run([emulator, program], input=np.ascontiguousarray(x, np.float32).tobytes(), capture_output=True, timeout=200)
+    done = subprocess.run([emulator_of(machine), program], input=np.ascontiguousarray(x, np.float32).tobytes(), capture_output=True, timeout=200)
     assert done.returncode == 0, done.stderr
     return np.frombuffer(done.stdout, np.float32).reshape(shape)

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
 
 import penstock
@@ -24,3 +25,13 @@ def python(program: str, *arguments: str, check: bool = True) -> subprocess.Comp
     if check:
         assert result.returncode == 0, result.stderr
     return result
+
+
+def end_with_parent() -> None:
+    """Ends this process when the one that started it is gone, also by kill -9: then its standard input, a pipe of the parent's, ends."""
+    def watch() -> None:
+        while os.read(0, 1):  # not by sys.stdin, which Python locks and closes when it ends
+            pass
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True, name="end with parent").start()

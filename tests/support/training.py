@@ -20,7 +20,7 @@ import numpy as np
 import penstock as tf
 from penstock.train.allreduce import AllReduceOptimizer
 from support.cluster import PATIENCE, Processes
-from support.process import environment
+from support.process import end_with_parent, environment
 
 SAVE_EVERY, RATE = 10, 0.0625
 TARGET = np.array([1.0, -2.0], np.float32)
@@ -93,7 +93,8 @@ class Program:
         variables = environment()
         variables["PYTHONPATH"] = os.pathsep.join([variables["PYTHONPATH"], tests])
         words = [role, str(task), json.dumps(cluster.spec), str(folder), str(last_step)]
-        self.process = subprocess.Popen([sys.executable, "-m", "support.training", *words], env=variables, text=True, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen([sys.executable, "-m", "support.training", *words], env=variables, text=True, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
         self.lines = []
 
     def until(self, word, at_least=0):
@@ -115,6 +116,7 @@ class Program:
 
     def __exit__(self, *error):
         self.kill()
+        self.process.stdin.close()
         self.process.stdout.close()
 
 
@@ -159,5 +161,6 @@ def _built(role, task, spec, here, hooks):
 
 
 if __name__ == "__main__":
+    end_with_parent()
     with contextlib.suppress(BrokenPipeError):
         main(*sys.argv[1:])

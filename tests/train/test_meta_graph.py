@@ -86,3 +86,16 @@ def test_the_initialized_value_is_a_conditional_for_others(tmp_path):
         sess.run(tf.global_variables_initializer())
         sess.run(tf.global_variables()[0].assign(1.0))
         assert sess.run("sum:0") == 6.0
+
+
+def test_seeds_after_an_imported_graph_are_tensorflows():
+    """Layers that are added to a graph of a file begin with TensorFlow 1.15's weights, though its gradients have more nodes there than here."""
+    x = tf.placeholder(tf.float32, [None, 5], name="X")
+    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.placeholder(tf.int32, [None]), logits=tf.layers.dense(x, 3)))
+    tf.train.AdamOptimizer().minimize(loss)
+    saved = tf.train.Saver().export_meta_graph()
+    for add, expected in ((tf.train.import_meta_graph, 108), (lambda meta: tf.import_graph_def(meta.graph_def), len(saved.graph_def.node))):
+        with tf.Graph().as_default():
+            tf.set_random_seed(3)
+            add(saved)
+            assert tf.get_seed(None) == (3, expected)

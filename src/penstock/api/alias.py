@@ -257,6 +257,10 @@ def _place(path: str | None, name: str) -> tuple[ModuleType, str] | None:
         module, _, attribute = origin.partition(":")
         return importlib.import_module(module), attribute
     for source in [*paths.MODULES.get(path, "").split(), *library_modules.SOURCES.get(full, "").split()]:
+        published = getattr(importlib.import_module(source), "ORIGINS", {}).get(name, "") if source.startswith("penstock.api.") else ""
+        if published and not published.endswith(":"):  # a public namespace hands on what other modules define and call
+            module, _, attribute = published.partition(":")
+            return importlib.import_module(module), attribute
         for candidate in (name, name.removeprefix("_")):  # what is private in TensorFlow has a public name here
             if source.startswith("penstock.") and candidate in loaded_members(importlib.import_module(source)):
                 return importlib.import_module(source), candidate
@@ -280,6 +284,9 @@ def _look_up(path: str, name: str) -> Any:
     for candidate in (_library_value(full, name), _generated_function(name) if path.endswith("_ops") else None, _of_version(path, name)):
         if candidate is not None:
             return candidate
+    beside = f"{path.rpartition('.')[0]}.{name}"
+    if not path.startswith("contrib.") and beside in paths.MODULES:  # TensorFlow's modules import each other, and programs go that way
+        return importlib.import_module(f"{NAME}.python.{beside}")
     raise AttributeError(f"module '{NAME}.{full}' has no attribute '{name}' in Penstock")
 
 

@@ -1,43 +1,55 @@
 """The switches of the 1.x line between its own behaviour and that of TensorFlow 2, and the loaders of C++ libraries.
 
-Penstock is TensorFlow 1: turning a 2.x behaviour off changes nothing, turning one on is refused, except where Penstock works that way already.
+Control flow works as in TensorFlow 2 already.
 """
 from __future__ import annotations
 
 from typing import NoReturn
 
 from penstock.errors import UnimplementedError
-
-
-def _refuse(what: str) -> NoReturn:
-    raise UnimplementedError(None, None, f"{what}: Penstock builds graphs and runs them in sessions, as TensorFlow 1 does by default.")
+from penstock.graph import version2
+from penstock.graph.shape import give_integers
+from penstock.imperative.context import disable_eager_execution, enable_eager_execution
+from penstock.variables.equality import compare_elements
+from penstock.variables.scope import disable_resource_variables, enable_resource_variables
 
 
 def enable_v2_behavior() -> None:
-    """Raises UnimplementedError."""
-    _refuse("There is no TensorFlow 2 behaviour")
+    """Imperative style, resource variables, integers in shapes, ``==`` by elements: what TensorFlow 2 does by default. To be called at the start."""
+    version2.set_enabled(True)
+    enable_eager_execution()
+    enable_resource_variables()
+    enable_v2_tensorshape()
+    enable_tensor_equality()
 
 
 def disable_v2_behavior() -> None:
-    """Changes nothing."""
+    """Back to TensorFlow 1's, for what is made from now on."""
+    version2.set_enabled(False)
+    disable_eager_execution()
+    disable_resource_variables()
+    disable_v2_tensorshape()
+    disable_tensor_equality()
 
 
 def enable_v2_tensorshape() -> None:
-    """Raises UnimplementedError."""
-    _refuse("The elements of a TensorShape are Dimensions, not integers")
+    """From now on the elements of a TensorShape are integers and None."""
+    give_integers(True)
 
 
 def disable_v2_tensorshape() -> None:
-    """Changes nothing."""
+    """From now on the elements of a TensorShape are Dimensions."""
+    give_integers(False)
 
 
 def enable_tensor_equality() -> None:
-    """Raises UnimplementedError."""
-    _refuse("`==` on tensors compares identity; use tf.equal")
+    """From now on ``==`` and ``!=`` compare the elements of tensors and variables, in imperative style and in its functions."""
+    compare_elements(True)
 
 
 def disable_tensor_equality() -> None:
-    """Changes nothing."""
+    """From now on ``==`` tells whether two tensors, or variables, are one object."""
+    compare_elements(False)
 
 
 def enable_control_flow_v2() -> None:

@@ -5,6 +5,7 @@ from collections import deque
 from typing import Any
 
 from penstock.gradients import gradients
+from penstock.graph import dtypes as dt
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Operation
@@ -12,6 +13,8 @@ from penstock.ops.array.passing import stop_gradient
 from penstock.ops.array.sequences import range as range_
 from penstock.ops.array.shape_ops import shape_internal
 from penstock.ops.nn.sampled_loss import sampled_logits
+from penstock.train import index_tables
+from penstock.train.index_tables import FastHashSpec, HasherSpec
 
 
 def as_indexed_slices(x: Any, optimize: bool = True) -> IndexedSlices:
@@ -66,3 +69,18 @@ def compute_sampled_logits(weights: Any, biases: Any, labels: Any, inputs: Any, 
     """(logits, labels) of the true and the sampled classes."""
     return sampled_logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values, remove_accidental_hits,
                           partition_strategy, name, seed, subtract_log_q)
+
+
+def index_table_from_tensor(vocabulary_list: Any, num_oov_buckets: int = 0, default_value: int = -1, hasher_spec: HasherSpec = FastHashSpec,
+                            dtype: Any = dt.string, name: str | None = None) -> Any:
+    """What ``tf.contrib.lookup`` calls so, with the argument that TensorFlow's own module has."""
+    if vocabulary_list is None:
+        raise ValueError("vocabulary_list must be specified.")
+    return index_tables.index_table_from_tensor(vocabulary_list, num_oov_buckets, default_value, hasher_spec, dtype, name)
+
+
+def index_to_string_table_from_tensor(vocabulary_list: Any, default_value: Any = "UNK", name: str | None = None) -> Any:
+    """What ``tf.contrib.lookup`` calls so, with the argument that TensorFlow's own module has."""
+    if vocabulary_list is None:
+        raise ValueError("vocabulary_list must be specified.")
+    return index_tables.index_to_string_table_from_tensor(vocabulary_list, default_value, name)

@@ -63,6 +63,7 @@ MODULES = {
     "contrib.grid_rnn.python.ops": "grid_rnn_cell",
     "contrib.image.python.ops": (
         "dense_image_warp distort_image_ops image_ops interpolate_spline single_image_random_dot_stereograms sparse_image_warp"),
+    "contrib.input_pipeline.python.ops": "input_pipeline_ops",
     "contrib.integrate.python.ops": "odes",
     "contrib.layers.python.layers": (
         "embedding_ops encoders feature_column feature_column_ops initializers layers normalization optimizers regularizers rev_block_lib summaries "
@@ -115,6 +116,7 @@ MODULES = {
     "contrib.sparsemax.python.ops": "sparsemax sparsemax_loss",
     "contrib.tensor_forest.python": "tensor_forest",
     "contrib.tensor_forest.python.ops": "data_ops gen_model_ops gen_stats_ops gen_tensor_forest_ops model_ops stats_ops tensor_forest_ops",
+    "contrib.testing.python.framework": "fake_summary_writer util_test",
     "contrib.text.python.ops": "gen_skip_gram_ops skip_gram_ops",
     "contrib.tpu.python.ops": "tpu_ops",
     "contrib.tpu.python.tpu": "bfloat16 datasets error_handling tpu tpu_config tpu_context tpu_estimator tpu_function tpu_optimizer util",
@@ -190,6 +192,7 @@ MODULES = {
 
 # Where a module has names that its library does not show, or other ones: "module module ...", searched first.
 SOURCES: dict[str, str] = {
+    "contrib.input_pipeline.python.ops.input_pipeline_ops": "penstock.contrib.learn.io.graph_io",
     "python.estimator.inputs.queues.feeding_functions": "penstock.contrib.training.feeding",
     "contrib.learn.python.learn.dataframe.queues.feeding_functions": "penstock.contrib.training.feeding",
     "contrib.distributions.python.ops.distribution_util": "penstock.contrib.distributions.scale penstock.contrib.distributions.shapes "
@@ -284,7 +287,12 @@ NAMES: dict[str, dict[str, str]] = {
     "contrib.gan.python.losses.python.tuple_losses_impl": {
         "_args_to_gan_model": "penstock.contrib.gan.model_losses:of_model", "losses_impl": "penstock.contrib.gan.losses:"},
     "contrib.training.python.training.sequence_queueing_state_saver": {
-        "_SequenceInputWrapper": "penstock.contrib.training.state_saver:SequenceInputs"},
+        "_SequenceInputWrapper": "penstock.contrib.training.state_saver:SequenceInputs",
+        "_padding": "penstock.contrib.training.sequence_batches:_pad",
+        "_deconstruct_sparse_tensor_seq": "penstock.contrib.training.sequence_batches:deconstruct_sparse_tensor_seq",
+        "_reconstruct_sparse_tensor_seq": "penstock.contrib.training.sequence_batches:reconstruct_sparse_tensor_seq"},
+    "contrib.learn.python.learn.estimators.estimator": {"_get_replica_device_setter": "penstock.estimator.training_loop:device_setter"},
+    "contrib.learn.python.learn.learn_io.graph_io": {"_read_keyed_batch_examples_helper": "penstock.contrib.learn.io.graph_io:keyed_batch"},
     "contrib.gan.python.features.python.clip_weights_impl": {  # 1.4's names
         "weight_clip": "penstock.contrib.gan.features:clip_variables",
         "discriminator_weight_clip": "penstock.contrib.gan.features:clip_discriminator_weights"},

@@ -30,7 +30,7 @@ def _value(op: Operation, name: str) -> tuple[str, AttrValue]:
         return "list(string)", AttrValue(list=AttrValue.ListValue(s=list(op._colocation)))
     if name in op._extra:
         proto = op._extra[name]
-        return attrs.kind_of_proto(proto), proto
+        return "placeholder" if proto.WhichOneof("value") == "placeholder" else attrs.kind_of_proto(proto), proto
     raise NotFoundError(None, None, f"No attr named '{name}' in NodeDef:\n\t [[{{{{node {op.name}}}}}]]")
 
 
@@ -120,7 +120,7 @@ def TF_OperationGetAttrShapeList(op: Operation, name: str, dims: Any, num_dims: 
         if shape.unknown_rank:
             continue
         if at + len(shape.dim) > size:
-            raise InvalidArgumentError(None, None, "Not enough storage to hold requested shape list")
+            raise InvalidArgumentError(None, None, "Not enough storage to hold the requested list of shapes")
         dims[index] = ctypes.cast(ctypes.addressof(storage.contents) + 8 * at, ctypes.POINTER(ctypes.c_int64)) if shape.dim else storage
         for dim in shape.dim:
             storage[at] = dim.size
@@ -161,4 +161,8 @@ def TF_OperationGetAttrTensorList(op: Operation, name: str, values: Any, most: i
 @entry
 def TF_OperationGetAttrValueProto(op: Operation, name: str, output_attr_value: Any) -> None:
     """Anything, serialized."""
-    fill(output_attr_value, _value(op, name)[1].SerializeToString())
+    try:
+        proto = _value(op, name)[1]
+    except NotFoundError as error:  # TensorFlow has another class here
+        raise InvalidArgumentError(None, None, f"Operation '{op.name}' has no attr named '{name}'.") from error
+    fill(output_attr_value, proto.SerializeToString())

@@ -2,7 +2,7 @@
 
 ``import tensorflow`` gives Penstock, and (unless ``--no-era``) the names that NumPy and the standard library had in 2016-2019 are there.
 ``__main__``, ``__file__``, ``sys.argv`` and ``sys.path[0]`` are as Python sets them; exit codes and exceptions pass through, with tracebacks that
-begin in the program.
+begin in the program. Processes that the program starts run in the same way (``children.py``).
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
 from penstock.api.alias import install_as_tensorflow
-from penstock.cli import era, python2
+from penstock.cli import children, era, python2
 from penstock.distributed.launch_guard import wait_at_gate
 from penstock.graph.source import program_begins
 
@@ -37,9 +37,10 @@ def run_program(options: argparse.Namespace, command: str) -> int:
     install_as_tensorflow()
     if options.era:
         era.activate()
+    children.prepare(options.era)
     sys.excepthook = _show
     try:
-        code, attributes = _find_module(options) if options.module else _read_file(options)
+        code, attributes = _program(options)
     except (OSError, ImportError) as error:
         print(f"{command}: can't open {options.program!r}: {error}", file=sys.stderr)
         return 2
@@ -55,9 +56,26 @@ def add_program(parser: argparse.ArgumentParser) -> None:
     """The arguments that name a program, and what it is given."""
     parser.add_argument("--era", action=argparse.BooleanOptionalAction, default=True,
                         help="the names of NumPy and the standard library that programs of 2016-2019 expect, such as np.float (default: on)")
-    parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as in `python -m`")
-    parser.add_argument("program", metavar="PROGRAM")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as in `python -m`")
+    kind.add_argument("-c", dest="command", action="store_true", help="PROGRAM is its text, as in `python -c`")
+    parser.add_argument("program", metavar="PROGRAM", help="a file; - is the standard input")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
+
+
+def _program(options: argparse.Namespace) -> tuple[CodeType, dict[str, Any]]:
+    """The code of a program and the attributes of its ``__main__``; sets ``sys.argv`` and ``sys.path[0]`` as Python would."""
+    if options.module:
+        return _find_module(options)
+    if options.command:
+        return _text(options, options.program, "-c", "<string>")
+    return _text(options, sys.stdin.read(), "-", "<stdin>") if options.program == "-" else _read_file(options)
+
+
+def _text(options: argparse.Namespace, source: str, name: str, file: str) -> tuple[CodeType, dict[str, Any]]:
+    sys.argv = [name, *options.arguments]
+    _set_first_path("")
+    return compile(source, file, "exec", dont_inherit=True), {"__spec__": None, "__package__": None}
 
 
 def _read_file(options: argparse.Namespace) -> tuple[CodeType, dict[str, Any]]:

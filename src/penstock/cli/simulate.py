@@ -38,6 +38,9 @@ def main(argv: list[str]) -> int:
     """Simulates; the exit code is 1 if the program's step cannot be had, or does not fit."""
     parser = _parser()
     options = parser.parse_args(argv)
+    if options.calibrate and options.program is None and options.profile is None:
+        print(report.describe_costs(_costs(anew=True)))
+        return 0
     if (options.program is None) == (options.profile is None):
         parser.error("a PROGRAM, or --profile FILE")
     if options.backups and options.mode != "sync":
@@ -108,7 +111,7 @@ def _add_output(add: Callable[..., Any]) -> None:
     add("--steps", type=_count, default=100, metavar="N", help="of each worker (default: %(default)s)")
     add("--seed", type=int, default=0, help="of the delays of stragglers (default: %(default)s)")
     add("--no-advice", dest="advice", action="store_false", help="do not look for what would help most")
-    add("--calibrate", action="store_true", help="measure anew what messages cost on this machine (done once otherwise)")
+    add("--calibrate", action="store_true", help="measure anew what messages cost on this machine (done once otherwise); without PROGRAM, print it")
     add("--trace", metavar="FILE", help="write the simulated timeline, for chrome://tracing and Perfetto")
     add("--json", metavar="FILE", help="write the prediction as JSON")
 
@@ -157,7 +160,10 @@ def _program(options: argparse.Namespace) -> list[str]:
 
 def _profile(options: argparse.Namespace, ps: int) -> JobProfile:
     if options.profile:
-        return JobProfile.from_json(Path(options.profile).read_text(encoding="utf-8"))
+        try:
+            return JobProfile.from_json(Path(options.profile).read_text(encoding="utf-8"))
+        except ValueError as error:  # also what is no text
+            raise ValueError(f"{options.profile} is not what --save has written: {error}") from None
     if not Path(options.program).is_file():
         raise OSError(f"can't open {options.program!r}: there is no such file")
     if not ps and "{ps_hosts}" in (options.flags or ""):

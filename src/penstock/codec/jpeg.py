@@ -14,19 +14,21 @@ from typing import NamedTuple
 import numpy as np
 
 from penstock.codec.jpeg_header import JpegHeader
-from penstock.codec.jpeg_tables import BEYOND, LANE, PLACES, SHORT, SYMBOLS, WHOLE, codes_of, scales_of
+from penstock.codec.jpeg_tables import BEYOND, END, ENTRIES, LANE, PLACES, SHORT, codes_of, scales_of
 from penstock.codec.language import native
 from penstock.codec.library import functions
 from penstock.codec.object_memory import DATA, address
 from penstock.codec.primitives import (
     clamp_bytes,
     copy,
+    find,
     load8,
     load32,
     load64,
-    load_big32,
+    load_big64,
     load_bytes,
     load_lanes,
+    store8,
     store32,
     store64,
     store_lanes,
@@ -39,28 +41,66 @@ LANES = 16  # blocks of a group
 _GROUP, _ROW = 64 * LANE, 8 * LANE  # bytes of a group, and of a row of 8 coefficients of its blocks
 _LINE = 8 * LANES  # pixels of a line of a group
 _SLACK = 3 * LANES  # bytes that may be written behind the last pixel
+_OVERRUN = 512  # bytes that may be read behind the data: a block has at most 64 times 31 bits
 _RESTART, _END_OF_IMAGE, _APPLICATION, _COMMENT = 0xD0, 0xD9, 0xE0, 0xFE  # markers; of the first and the third there are 8 and 16
 _MOST_BITS = 11  # of a difference of first coefficients
 
 # What native code is given: words of 8 bytes, first those of the image, then those of each component.
-_IMAGE = ("at", "end", "bits", "held", "missing", "marker", "components", "planes", "across", "down", "interval", "fast", "fancy", "width", "height",
-          "target", "sums", "blue", "red")
+_IMAGE = ("at", "end", "data", "next", "limit", "bits", "held", "marker", "components", "planes", "across", "down", "interval", "fast", "fancy",
+          "width", "height", "target", "sums", "blue", "red")
 _COMPONENT = ("horizontal", "vertical", "dc", "ac", "scales", "groups", "count", "plane", "pitch", "last", "rows", "columns")
-(_AT, _END, _BITS, _HELD, _MISSING, _MARKER, _COMPONENTS, _PLANES, _ACROSS, _DOWN, _INTERVAL, _FAST, _FANCY, _WIDTH, _HEIGHT,
- _TARGET, _SUMS, _BLUE, _RED) = range(0, 8 * len(_IMAGE), 8)
+(_AT, _END, _DATA, _NEXT, _LIMIT, _BITS, _HELD, _MARKER, _COMPONENTS, _PLANES, _ACROSS, _DOWN, _INTERVAL, _FAST, _FANCY,
+ _WIDTH, _HEIGHT, _TARGET, _SUMS, _BLUE, _RED) = range(0, 8 * len(_IMAGE), 8)
 _HORIZONTAL, _VERTICAL, _DC, _AC, _SCALES, _GROUPS, _COUNT, _PLANE, _PITCH, _LAST, _ROWS, _COLUMNS = range(0, 8 * len(_COMPONENT), 8)
-_FIRST, _NEXT = 8 * len(_IMAGE), 8 * len(_COMPONENT)  # where the first component begins, and how far away the next one is
+_FIRST, _STEP = 8 * len(_IMAGE), 8 * len(_COMPONENT)  # where the first component begins, and how far away the next one is
 
 
 # --- coefficients ----------------------------------------------------------------------------------------------------
 
 @native
 def long_code(table, code):
-    """The entry of a code of more than 10 bits, at the beginning of these 16; 0 if there is none."""
+    """The entry of a code of more bits than the table has places for, at the beginning of these 16; 0 if there is none."""
     for length in range(SHORT + 1, 17):
         if code < load64(table + BEYOND + 8 * length):
             place = (code >> (16 - length)) + load64(table + PLACES + 8 * length)
-            return length | load8(table + SYMBOLS + (place & 255)) << 8
+            return load32(table + ENTRIES + 4 * (place & 255))
+    return 0
+
+
+@native
+def value_of(bits, entry):
+    """The value that stands behind a code, where these bits begin with the code."""
+    size = entry >> 16
+    value = bits >> (64 - (entry & 63)) & (1 << size) - 1
+    return value if value >= 1 << size >> 1 else value + 1 - (1 << size)
+
+
+@native
+def gather(image):
+    """Copies the data up to the next marker, without the zeros that stand behind bytes of 255, and begins to read it."""
+    at = load64(image + _AT)
+    end = load64(image + _END)
+    target = load64(image + _DATA)
+    store64(image + _NEXT, target)
+    store64(image + _BITS, 0)
+    store64(image + _HELD, 0)
+    while at < end:
+        stop = find(at, 255, end - at)
+        if stop == 0:
+            copy(target, at, end - at)
+            target += end - at
+            at = end
+            break
+        copy(target, at, stop - at)
+        target += stop - at
+        at = stop
+        if end - at < 2 or load8(at + 1) != 0:
+            break
+        store8(target, 255)
+        target += 1
+        at += 2
+    store64(image + _AT, at)
+    store64(image + _LIMIT, target)
     return 0
 
 
@@ -80,115 +120,75 @@ def is_end(at, end):
 
 @native
 def decode_block(image, component, target):
-    """Puts the coefficients of the next block at their places in a group; 1 if the data is not plain."""
-    at = load64(image + _AT)
-    end = load64(image + _END)
-    bits = load64(image + _BITS)  # the next ones of the data, the first one highest
-    held = load64(image + _HELD)  # how many there are
-    missing = load64(image + _MISSING)  # bytes of them that stand for what is not there
+    """Puts the coefficients of the next block at their places in a group; 1 if the data is not plain.
+
+    A code and the value behind it have at most 31 bits, and 56 are held when they are read. The next code is looked up in what is left of them, so
+    that nothing waits for the memory that further bits come from.
+    """
+    at = load64(image + _NEXT)
+    bits = load64(image + _BITS)  # the next ones of the data, the first one highest,
+    held = load64(image + _HELD)  # and how many of them count
     scales = load64(component + _SCALES)
+    bits = bits | load_big64(at) >> held
+    at += (63 - held) >> 3
+    held = held | 56
     table = load64(component + _DC)
-    k = 0
+    entry = load32(table + 4 * (bits >> (64 - SHORT)))
+    if entry == 0:
+        entry = long_code(table, bits >> 48)
+        if entry == 0:
+            return 1
+    value = value_of(bits, entry) + load64(component + _LAST)
+    store64(component + _LAST, value)
+    store32(target, value * load32(scales))
+    bits = bits << (entry & 63)
+    held -= entry & 63
+    table = load64(component + _AC)
+    k = 1
     while k < 64:
-        if held < 32:
-            word = 0
-            marked = 1
-            if end - at >= 4:
-                word = load_big32(at)
-                inverse = word ^ 0xFFFFFFFF
-                marked = (inverse - 0x01010101) & word & 0x80808080  # is one of the bytes 255?
-            if marked == 0:
-                bits = bits | word << (32 - held)
-                held += 32
-                at += 4
-            else:
-                while held <= 56:
-                    byte = 0
-                    if at < end and load8(at) != 255:
-                        byte = load8(at)
-                        at += 1
-                    elif end - at >= 2 and load8(at + 1) == 0:
-                        byte = 255
-                        at += 2
-                    else:
-                        missing += 1
-                    bits = bits | byte << (56 - held)
-                    held += 8
-        following = bits >> (64 - SHORT)
-        if k > 0:
-            whole = load32(table + WHOLE + 4 * following)
-            if whole:
-                bits = bits << (whole & 255)
-                held -= whole & 255
-                k += (whole >> 8) & 255
-                if k > 63:
-                    return 1
-                value = (whole >> 16) - (whole >> 31 << 16)
-                store32(target + load32(scales + 8 * k + 4), value * load32(scales + 8 * k))
-                k += 1
-                continue
-        entry = load32(table + 4 * following)
+        entry = load32(table + 4 * (bits >> (64 - SHORT)))
+        bits = bits | load_big64(at) >> held
+        at += (63 - held) >> 3
+        held = held | 56
         if entry == 0:
             entry = long_code(table, bits >> 48)
             if entry == 0:
                 return 1
-        length = entry & 31
-        symbol = entry >> 8
-        bits = bits << length
-        held -= length
-        size = symbol & 15
-        if k > 0:
-            if size == 0:
-                if symbol != 240:
-                    break
-                k += 16
-                continue
-            k += symbol >> 4
-            if k > 63:
-                return 1
-        value = 0
-        if size:
-            value = bits >> (64 - size)
-            if value < 1 << (size - 1):
-                value += 1 - (1 << size)
-            bits = bits << size
-            held -= size
-        if k == 0:
-            value += load64(component + _LAST)
-            store64(component + _LAST, value)
-            table = load64(component + _AC)
-        store32(target + load32(scales + 8 * k + 4), value * load32(scales + 8 * k))
-        k += 1
-    store64(image + _AT, at)
+        k += entry >> 8 & 255
+        store32(target + load32(scales + 8 * k - 4), value_of(bits, entry) * load32(scales + 8 * k - 8))
+        bits = bits << (entry & 63)
+        held -= entry & 63
+    store64(image + _NEXT, at)
     store64(image + _BITS, bits)
     store64(image + _HELD, held)
-    store64(image + _MISSING, missing)
-    return 0
+    return (k > 64 and k < END and entry >> 16 > 0) or left(image) < 0
+
+
+@native
+def left(image):
+    """How many bits up to the next marker were not used; less than 0 if there were not enough."""
+    return 8 * (load64(image + _LIMIT) - load64(image + _NEXT)) + load64(image + _HELD)
 
 
 @native
 def restart(image):
     """Begins anew behind the marker that must come now; 1 if another one does, or none."""
     at = load64(image + _AT)
-    left = load64(image + _HELD) - 8 * load64(image + _MISSING)  # bits of the data that were not used
     marker = load64(image + _MARKER)
-    if left < 0 or left > 7 or load64(image + _END) - at < 2 or load8(at) != 255 or load8(at + 1) != _RESTART + marker:
+    if left(image) > 7 or load64(image + _END) - at < 2 or load8(at) != 255 or load8(at + 1) != _RESTART + marker:
         return 1
     store64(image + _AT, at + 2)
-    store64(image + _BITS, 0)
-    store64(image + _HELD, 0)
-    store64(image + _MISSING, 0)
     store64(image + _MARKER, (marker + 1) & 7)
     for index in range(load64(image + _COMPONENTS)):
-        store64(image + _FIRST + _NEXT * index + _LAST, 0)
-    return 0
+        store64(image + _FIRST + _STEP * index + _LAST, 0)
+    return gather(image)
 
 
 @native
 def decode_unit(image, unit):
     """The blocks of all components for one place in a row of blocks; 1 if the data is not plain."""
     for index in range(load64(image + _COMPONENTS)):
-        component = image + _FIRST + _NEXT * index
+        component = image + _FIRST + _STEP * index
         horizontal = load64(component + _HORIZONTAL)
         for line in range(load64(component + _VERTICAL)):
             for place in range(horizontal):
@@ -202,21 +202,22 @@ def decode_unit(image, unit):
 @native
 def decode(image):
     """Decodes, transforms and paints an image. 1 if the data is not plain: then nothing is said about the pixels."""
+    gather(image)
     interval = load64(image + _INTERVAL)
-    left = interval
+    following = interval
     for down in range(load64(image + _DOWN)):
         for unit in range(load64(image + _ACROSS)):
             if interval:
-                if left == 0:
+                if following == 0:
                     if restart(image):
                         return 1
-                    left = interval
-                left -= 1
+                    following = interval
+                following -= 1
             if decode_unit(image, unit):
                 return 1
         for index in range(load64(image + _PLANES)):
-            transform_line(image + _FIRST + _NEXT * index, down, load64(image + _FAST))
-    if load64(image + _HELD) < 8 * load64(image + _MISSING) or is_end(load64(image + _AT), load64(image + _END)) == 0:
+            transform_line(image + _FIRST + _STEP * index, down, load64(image + _FAST))
+    if is_end(load64(image + _AT), load64(image + _END)) == 0:
         return 1
     if load64(image + _PLANES) == 1:
         return paint_gray(image)
@@ -362,8 +363,8 @@ def paint(image):
     luma = image + _FIRST
     for line in range(load64(image + _HEIGHT)):
         gray = load64(luma + _PLANE) + load64(luma + _PITCH) * line
-        blue = finer_line(image, luma + _NEXT, line, load64(image + _BLUE))
-        red = finer_line(image, luma + 2 * _NEXT, line, load64(image + _RED))
+        blue = finer_line(image, luma + _STEP, line, load64(image + _BLUE))
+        red = finer_line(image, luma + 2 * _STEP, line, load64(image + _RED))
         target = load64(image + _TARGET) + 3 * width * line
         for part in range((width + LANES - 1) // LANES):
             y = load_bytes(gray + LANES * part)
@@ -457,9 +458,9 @@ def _layout(header: JpegHeader, channels: int, fancy: bool, fast: bool) -> _Layo
                   piece(8 * down * high * groups[index] * _LINE) if index < channels else 0, groups[index] * _LINE, 0,
                   -(-header.height * high // vertical), -(-header.width * wide // horizontal)]
     line = (-(-header.width // LANES) + 2) * LANES
-    image = [0, 0, 0, 0, 0, 0, count, channels, across, down, header.interval, fast, fancy, header.width, header.height, 0,
+    image = [0, 0, 0, 0, 0, 0, 0, 0, count, channels, across, down, header.interval, fast, fancy, header.width, header.height, 0,
              piece(4 * line), piece(2 * line), piece(2 * line)]
-    places = [_SUMS, _BLUE, _RED, *(_FIRST + _NEXT * index + place for index in range(count) for place in (_GROUPS, _PLANE))]
+    places = [_SUMS, _BLUE, _RED, *(_FIRST + _STEP * index + place for index in range(count) for place in (_GROUPS, _PLANE))]
     return _Layout(np.array(image + words, np.int64), np.array(places) // 8, tables, size, zeros)
 
 
@@ -472,10 +473,10 @@ def decode_file(content: bytes, header: JpegHeader, start: int, channels: int, f
         return None
     words, data = layout.words.copy(), id(content) + DATA
     size = header.height * header.width * channels
-    pixels = np.empty(size + _SLACK, np.uint8)
+    pixels, plain = np.empty(size + _SLACK, np.uint8), np.empty(len(content) - start + _OVERRUN, np.uint8)
     memory = _memory.of(layout)
     words[layout.places] += address(memory)
-    words[_AT // 8], words[_END // 8], words[_TARGET // 8] = data + start, data + len(content), address(pixels)
+    words[_AT // 8], words[_END // 8], words[_DATA // 8], words[_TARGET // 8] = data + start, data + len(content), address(plain), address(pixels)
     if code.decode(address(words)):
         return None
     _memory.last = layout, memory

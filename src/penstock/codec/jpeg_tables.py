@@ -6,13 +6,14 @@ import functools
 import numpy as np
 
 LANE = 64  # bytes of one coefficient of the blocks of a group
-# A table of codes: an entry (length, and the symbol 8 bits higher) for each way in which the next 10 bits may go on, 0 for longer codes; for those,
-# by their length, the first code of 16 bits beyond them, what to add to a code for the place of its symbol, and the symbols. Last, where 10 bits hold
-# a code and the coefficient behind it: their length, how many coefficients of 0 go before it (8 bits higher), and the coefficient (16 bits higher);
-# otherwise 0.
+# A table of codes: an entry for each way in which the next bits may go on, 0 for longer codes; for those, by their length, the first code of 16 bits
+# beyond them, what to add to a code for the place of its entry, and the entries. An entry says how many bits a code and the value behind it have, how
+# many coefficients further that is (8 bits higher), and how many bits the value has (16 bits higher). Behind the last code of a block it is END.
 SHORT = 10
-BEYOND, PLACES, SYMBOLS, WHOLE = 4096, 4096 + 8 * 17, 4096 + 16 * 17, 4096 + 16 * 17 + 256
-_TABLE_BYTES = WHOLE + 4096
+BEYOND = 4 << SHORT
+PLACES, ENTRIES = BEYOND + 8 * 17, BEYOND + 16 * 17
+_TABLE_BYTES = ENTRIES + 4 * 256
+END = 128
 
 
 def _zigzag() -> list[int]:
@@ -24,7 +25,8 @@ def _zigzag() -> list[int]:
 
 @functools.lru_cache(64)
 def scales_of(table: bytes, fast: bool) -> np.ndarray | None:
-    """(factor, where the coefficient goes in a group) in the order of the file; None for a table that is too short."""
+    """(factor, where the coefficient goes in a group) in the order of the file; None for a table that is too short. What is beyond the last one, like
+    the 0 at the end of a block, goes to its place."""
     wide = bool(table[0] >> 4)
     if len(table) != (129 if wide else 65):
         return None
@@ -34,7 +36,8 @@ def scales_of(table: bytes, fast: bool) -> np.ndarray | None:
         axis = np.array([1.0, *(np.cos(index * np.pi / 16) * np.sqrt(2) for index in range(1, 8))])
         shares = np.rint(np.outer(axis, axis) * (1 << 14)).astype(np.int64).reshape(-1)[order]
         factors = factors * shares + (1 << 11) >> 12
-    return np.stack([factors, order * LANE], 1).astype(np.int32)
+    scales = np.stack([factors, order * LANE], 1).astype(np.int32)
+    return np.concatenate([scales, np.repeat(scales[-1:], END, 0)])
 
 
 @functools.lru_cache(64)
@@ -43,8 +46,8 @@ def codes_of(table: bytes, largest: int = 255) -> np.ndarray | None:
     if len(table) < 16 or len(table) != 16 + sum(table[:16]) or len(table) > 16 + 256 or max(table[16:], default=0) > largest:
         return None
     memory = np.zeros(_TABLE_BYTES, np.uint8)
-    short, beyond, places = memory[:4096].view(np.uint32), memory[BEYOND:PLACES].view(np.int64), memory[PLACES:SYMBOLS].view(np.int64)
-    memory[SYMBOLS:SYMBOLS + len(table) - 16] = np.frombuffer(table, np.uint8, offset=16)
+    short, entries = memory[:BEYOND].view(np.uint32), memory[ENTRIES:].view(np.uint32)
+    beyond, places = memory[BEYOND:PLACES].view(np.int64), memory[PLACES:ENTRIES].view(np.int64)
     code = index = 0
     for length, count in enumerate(table[:16], 1):
         code <<= 1
@@ -52,20 +55,16 @@ def codes_of(table: bytes, largest: int = 255) -> np.ndarray | None:
         for _ in range(count):
             if code >= (1 << length) - 1:  # (a code of ones only is never used)
                 return None
+            entries[index] = _entry(length, table[16 + index])
             if length <= SHORT:
                 first = code << (SHORT - length)
-                short[first:first + (1 << SHORT - length)] = length | table[16 + index] << 8
+                short[first:first + (1 << SHORT - length)] = entries[index]
             code, index = code + 1, index + 1
         beyond[length] = code << (16 - length)
-    memory[WHOLE:].view(np.uint32)[:] = _whole_coefficients(short)
     return memory
 
 
-def _whole_coefficients(short: np.ndarray) -> np.ndarray:
-    """The last part of a table: see above."""
-    following, length, symbol = np.arange(1 << SHORT), (short & 31).astype(np.int64), (short >> 8).astype(np.int64)
-    size = symbol & 15
-    value = following >> np.maximum(SHORT - length - size, 0) & (1 << size) - 1
-    value += np.where(value < 1 << np.maximum(size - 1, 0), 1 - (1 << size), 0)
-    is_whole = (length > 0) & (size > 0) & (length + size <= SHORT)
-    return np.where(is_whole, (value & 0xFFFF) << 16 | symbol >> 4 << 8 | length + size, 0).astype(np.uint32)
+def _entry(length: int, symbol: int) -> int:
+    """The entry of a code: see above. A symbol says how many coefficients of 0 go before a value, and how many bits that has."""
+    zeros, size = symbol >> 4, symbol & 15
+    return length + size | (zeros + 1 if size or zeros == 15 else END) << 8 | size << 16

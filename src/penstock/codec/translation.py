@@ -386,7 +386,7 @@ PRIMITIVES: dict[str, Callable[..., IR]] = {
     "call2": _call2,
     "crc64": lambda f, crc, data: _crc(f, 64, crc, data),
     "crc8": lambda f, crc, data: _crc(f, 8, crc, data),
-    "load_big32": lambda f, at: f.b.zext(f.external("llvm.bswap.i32", I32, [I32], [f.load(I32, at)]), I64),
+    "load_big64": lambda f, at: f.external("llvm.bswap.i64", I64, [I64], [f.load(I64, at)]),
     "load_lanes": lambda f, at: f.load(LANES, at),
     "load_bytes": lambda f, at: f.b.zext(f.load(ir.VectorType(I8, LANES.count), at), LANES),
     "store_lanes": lambda f, at, value: f.store(value, at),

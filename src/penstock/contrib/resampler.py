@@ -16,7 +16,7 @@ def resampler(data: Any, warp: Any, name: str = "resampler") -> tf.Tensor:
         data, warp = tf.convert_to_tensor(data, name="data"), tf.convert_to_tensor(warp, name="warp")
         if data.shape.ndims not in (None, 4):
             raise UnimplementedError(None, None, f"data should be tensor with rank 4, but got rank {data.shape.ndims}.")
-        if warp.shape.ndims is not None and (warp.shape.ndims < 2 or warp.shape[-1].value not in (None, 2)):
+        if warp.shape.ndims is not None and (warp.shape.ndims < 2 or warp.shape.extent(-1) not in (None, 2)):
             raise ValueError(f"warp should be at least a matrix, with a last dimension of 2, but got {warp.shape}.")
         batch, height, width, channels = (tf.shape(data)[axis] for axis in range(4))
         flat = tf.reshape(data, [batch * height * width, channels])

@@ -14,8 +14,10 @@ from penstock.data.seed_tensors import seed_tensors
 from penstock.data.traced_function import ElementFunction, copy_into_function
 from penstock.errors import InvalidArgumentError
 from penstock.graph import dtypes as dt
+from penstock.graph import version2
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import to_tensor
+from penstock.graph.function import outermost
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import OpDef
@@ -238,8 +240,10 @@ class Dataset(structure.Structured):
 
     def shuffle(self, buffer_size: Any, seed: Any = None, reshuffle_each_iteration: bool | None = None) -> Dataset:
         """The elements in random order, each drawn from the next ``buffer_size`` ones; reshuffled in each epoch by default."""
-        size = int64(buffer_size, "buffer_size")
-        return self._derive(dataset_shuffle.ShuffleDataset, size, *seed_tensors(seed),
+        size, seeds = int64(buffer_size, "buffer_size"), seed_tensors(seed)
+        if reshuffle_each_iteration is not False and version2.enabled() and outermost(default_graph()).imperative:
+            return self._derive(dataset_shuffle.ShuffleDatasetV2, size, dataset_shuffle.AnonymousRandomSeedGenerator(*seeds)[0])
+        return self._derive(dataset_shuffle.ShuffleDataset, size, *seeds,
                             reshuffle_each_iteration=True if reshuffle_each_iteration is None else reshuffle_each_iteration)
 
     def repeat(self, count: Any = None) -> Dataset:

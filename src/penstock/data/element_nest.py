@@ -27,6 +27,10 @@ def flatten(structure: Any) -> list[Any]:
 
 def pack_sequence_as(structure: Any, leaves: list[Any]) -> Any:
     """``structure`` around other leaves."""
+    if not isinstance(leaves, (list, tuple, Mapping)):
+        raise TypeError("flat_sequence must be a sequence")
+    if not is_sequence(structure) and len(leaves) != 1:
+        raise ValueError(f"Structure is a scalar but len(flat_sequence) == {len(leaves)} > 1")
     wanted = len(flatten(structure))
     if wanted != len(leaves):
         raise ValueError(f"Could not pack sequence. Structure had {wanted} elements, but flat_sequence had {len(leaves)} elements.")
@@ -43,29 +47,33 @@ def _pack(structure: Any, leaves: Iterator[Any]) -> Any:
     return type(structure)(*parts) if hasattr(structure, "_fields") else tuple(parts)
 
 
-def map_structure(function: Callable[..., Any], *structures: Any) -> Any:
-    """``function`` on the leaves of structures of the same shape."""
+def map_structure(func: Callable[..., Any], *structures: Any, check_types: bool = True) -> Any:
+    """``func`` on the leaves of structures of the same shape."""
+    if not callable(func):
+        raise TypeError(f"func must be callable, got: {func}")
+    if not structures:
+        raise ValueError("Must provide at least one structure")
     for other in structures[1:]:
-        assert_same_structure(structures[0], other)
-    return pack_sequence_as(structures[0], [function(*leaves) for leaves in zip(*map(flatten, structures))])
+        assert_same_structure(structures[0], other, check_types)
+    return pack_sequence_as(structures[0], [func(*leaves) for leaves in zip(*map(flatten, structures))])
 
 
-def assert_same_structure(one: Any, other: Any) -> None:
-    """ValueError or TypeError unless both have the same shape."""
+def assert_same_structure(one: Any, other: Any, check_types: bool = True) -> None:
+    """ValueError or TypeError unless both have the same shape; with ``check_types``, also the same types."""
     if is_sequence(one) != is_sequence(other):
         raise ValueError(f"The two structures don't have the same nested structure. First structure: {one}, second structure: {other}.")
     if not is_sequence(one):
         return
-    if isinstance(one, Mapping) != isinstance(other, Mapping) or (not isinstance(one, Mapping) and type(one) is not type(other)):
+    if check_types and (isinstance(one, Mapping) != isinstance(other, Mapping) or (not isinstance(one, Mapping) and type(one) is not type(other))):
         raise TypeError(f"The two structures don't have the same sequence type. First structure has type {type(one)}, while second structure has "
                         f"type {type(other)}.")
-    if isinstance(one, Mapping) and set(one) != set(other):
+    if isinstance(one, Mapping) and isinstance(other, Mapping) and set(one) != set(other):
         raise ValueError(f"The two dictionaries don't have the same set of keys. First structure has keys {sorted(one)}, while second structure has "
                          f"keys {sorted(other)}.")
     if len(one) != len(other):
         raise ValueError(f"The two structures don't have the same number of elements. First structure: {one}, second structure: {other}.")
     for mine, theirs in zip(_parts(one), _parts(other)):
-        assert_same_structure(mine, theirs)
+        assert_same_structure(mine, theirs, check_types)
 
 
 def flatten_up_to(shallow: Any, deep: Any) -> list[Any]:
@@ -74,8 +82,14 @@ def flatten_up_to(shallow: Any, deep: Any) -> list[Any]:
         return [deep]
     if isinstance(deep, list):
         deep = tuple(deep)
-    if not is_sequence(deep) or isinstance(shallow, Mapping) != isinstance(deep, Mapping) or len(shallow) != len(deep):
-        raise TypeError(f"If shallow structure is a sequence, input must also be a sequence of its form. Expected {shallow}, found {deep}.")
+    if not is_sequence(deep):
+        raise TypeError(f"If shallow structure is a sequence, input must also be a sequence. Input has type: {type(deep)}.")
+    if isinstance(shallow, Mapping) != isinstance(deep, Mapping):
+        raise TypeError(f"The two structures don't have the same sequence type. Input structure has type {type(deep)}, while shallow structure has "
+                        f"type {type(shallow)}.")
+    if len(shallow) != len(deep):
+        raise ValueError(f"The two structures don't have the same sequence length. Input structure has length {len(deep)}, while shallow structure "
+                         f"has length {len(shallow)}.")
     if isinstance(shallow, Mapping) and set(shallow) != set(deep):
         raise ValueError(f"The two structures don't have the same keys: {sorted(shallow)} and {sorted(deep)}.")
     return [leaf for one, other in zip(_parts(shallow), _parts(deep)) for leaf in flatten_up_to(one, other)]

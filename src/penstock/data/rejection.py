@@ -75,10 +75,10 @@ def _known_share(initial: Tensor, target: Tensor) -> float | None:
 def _estimates(classes: Dataset, target: Tensor) -> Dataset:
     """For each element the distribution of the classes so far, renewed with every batch."""
     def count(seen: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        seen = seen + reduce_sum(one_hot(labels, target.shape[0].value, dtype=dt.int64), 0)
+        seen = seen + reduce_sum(one_hot(labels, target.shape.extent(0), dtype=dt.int64), 0)
         return seen, tile(expand_dims(cast(seen / reduce_sum(seen), dt.float32), 0), [_BATCH, 1])
 
-    before = fill([target.shape[0].value], np.int64(_PRIOR))
+    before = fill([target.shape.extent(0)], np.int64(_PRIOR))
     return classes.batch(_BATCH).apply(scan(before, count)).apply(unbatch())
 
 

@@ -86,7 +86,10 @@ class Spec:
         return self.kind
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.component == other.component and self.shape == other.shape
+        if type(self) is not type(other):
+            return False
+        (dtype, shape), (other_dtype, other_shape) = self.component, other.component
+        return dtype == other_dtype and shape.is_same_as(other_shape) and self.shape.is_same_as(other.shape)
 
     def __hash__(self) -> int:
         return hash((type(self), self.dtype, self.shape))
@@ -97,6 +100,9 @@ class Spec:
 
 class TensorSpec(Spec):
     """A dense tensor."""
+
+    def __repr__(self) -> str:
+        return f"TensorSpec(shape={self.shape}, dtype={self.dtype!r}, name=None)"  # they have none, but TensorFlow's could
 
 
 class SparseTensorSpec(Spec):

@@ -82,7 +82,7 @@ class Ring:
 
     def _go_round(self, vector: Tensor, dtype: dtypes.DType, tag: Tensor, reduction: str) -> Tensor:
         count, me = self.workers, self.worker
-        length = vector.shape[0].value
+        length = vector.shape.extent(0)
         whole: Any = size(vector) if length is None else length
         bounds = [whole * part // count for part in range(count + 1)]
         chunks = [vector[bounds[part]:bounds[part + 1]] for part in range(count)]

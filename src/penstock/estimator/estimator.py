@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from penstock.checkpoint.checkpoint_state import latest_checkpoint
-from penstock.checkpoint.contents import list_variables, load_variable
+from penstock.checkpoint.contents import list_variables, load_checkpoint, load_variable
+from penstock.checkpoint.object_keys import keys_by_name
 from penstock.estimator.evaluating import Evaluation, metric_ops, prepare, run_evaluation
 from penstock.estimator.exporting import export_all
 from penstock.estimator.input_results import DatasetInitializerHook, call_with, features_alone, features_and_labels, features_and_labels_of
@@ -46,7 +47,7 @@ class Estimator:
         self._config = config_with_folder(config, model_dir)
         logging.info("Using config: %s", vars(self._config))
         self._model_dir = str(self._config.model_dir)
-        self._session_config = self._config.session_config if self._config.session_config is not None else default_session_config()
+        self._session_config = self._config.session_config
         self._device_fn = device_setter(self._config)
         if model_fn is None:
             raise ValueError("model_fn must be provided to Estimator.")
@@ -130,7 +131,11 @@ class Estimator:
 
     def step_in_checkpoint(self) -> int:
         """The global step of the latest checkpoint; 0 without one."""
-        return int(load_variable(self._model_dir, GraphKeys.GLOBAL_STEP)) if self.latest_checkpoint() else 0
+        if not self.latest_checkpoint():
+            return 0
+        reader = load_checkpoint(self._model_dir)
+        keys = keys_by_name(reader) or {}
+        return int(reader.get_tensor(keys.get(GraphKeys.GLOBAL_STEP, GraphKeys.GLOBAL_STEP)))
 
     def _train_model(self, input_fn: Callable[..., Any], hooks: list[SessionRunHook], listeners: list[CheckpointSaverListener], steps: int | None,
                      max_steps: int | None) -> Any:
@@ -272,7 +277,7 @@ class Estimator:
 
 
 def config_with_folder(config: Any, model_dir: Any) -> RunConfig:
-    """The configuration, whose folder is the given one, its own, or a new temporary one."""
+    """The configuration with one of sessions; its folder is the given one, its own, or a new temporary one."""
     if config is None:
         config = RunConfig()
         logging.info("Using default config.")
@@ -280,6 +285,8 @@ def config_with_folder(config: Any, model_dir: Any) -> RunConfig:
         config = RunConfig(**config)
     elif not isinstance(config, RunConfig):
         raise ValueError(f"config must be an instance of `RunConfig`, but provided {config}.")
+    if config.session_config is None:
+        config = RunConfig.replace(config, session_config=default_session_config())
     if model_dir is not None:
         model_dir = os.fspath(model_dir)
         if config.model_dir is not None and config.model_dir != model_dir:

@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Callable
 from typing import Any
 
-from penstock.graph.keys import GraphKeys
 from penstock.platform import logging
 from penstock.platform.inspection import fn_args, has_kwargs
 from penstock.summary.reading import scalar_results
@@ -96,7 +95,7 @@ class BestExporter(_SavedModelExporter):
         if self._pattern and self._model_dir != estimator.model_dir:
             logging.info("Loading best metric from event files.")
             self._model_dir = estimator.model_dir
-            self._best = self._best_of_earlier_runs(os.path.join(estimator.model_dir, self._pattern), eval_result)
+            self._best = self._best_in_event_files(os.path.join(estimator.model_dir, self._pattern))
         if self._best is not None and not self._compare_fn(best_eval_result=self._best, current_eval_result=eval_result):
             return None
         logging.info("Performing best model export.")
@@ -105,12 +104,12 @@ class BestExporter(_SavedModelExporter):
         remove_old_exports(export_path, self._exports_to_keep)
         return path
 
-    def _best_of_earlier_runs(self, pattern: str, current: dict[str, Any]) -> dict[str, Any] | None:
-        """The best result in the event files, but for the one that was just written."""
+    def _best_in_event_files(self, pattern: str) -> dict[str, Any] | None:
+        """The best result in the event files. As in TensorFlow, that of this evaluation is there already: a first one is not better than itself."""
         best: dict[str, Any] | None = None
         for path in sorted(glob.glob(pattern)):
-            for step, result in scalar_results(path):
-                if step != current.get(GraphKeys.GLOBAL_STEP) and (best is None or self._compare_fn(best, result)):
+            for _, result in scalar_results(path):
+                if best is None or self._compare_fn(best, result):
                     best = result
         return best
 

@@ -207,7 +207,7 @@ def _shards(values: Any, count: int) -> list[Any]:
         return [{name: shards[index] for name, shards in parts.items()} for index in range(count)]
     if isinstance(values, SparseTensor):
         return sparse_split(sp_input=values, num_split=count, axis=0)
-    size = to_tensor(values).shape[0].value
+    size = to_tensor(values).shape.extent(0)
     if size is None:
         raise ValueError(f"The size of the batch must be known to split {to_tensor(values).name} over {count} devices: "
                          "use batch(..., drop_remainder=True).")

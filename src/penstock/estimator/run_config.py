@@ -128,13 +128,13 @@ def _unless_default(value: Any) -> Any:
     return None if value is USE_DEFAULT else value
 
 
-def environment() -> dict[str, Any]:
+def environment(takes_empty: bool = False) -> dict[str, Any]:
     """What the TF_CONFIG variable says."""
-    text = os.environ.get("TF_CONFIG") or "{}"
+    text = os.environ.get("TF_CONFIG", "{}") or ("{}" if takes_empty else "")
     try:
         tf_config: dict[str, Any] = json.loads(text)
     except json.JSONDecodeError as error:
-        message = f"The TF_CONFIG environment variable must be JSON ({error.msg}): {text}"
+        message = f"The TF_CONFIG environment variable must be JSON ({error.msg}): {text or 'it is empty; unset it, or set it to {}'}"
         raise json.JSONDecodeError(message, text, error.pos) from error
     _check_object("TF_CONFIG", tf_config)
     for name in ("cluster", "task"):

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import KernelError, invalid_argument
-from penstock.execute.rank_words import words_about_ranks
 from penstock.graph.dtypes import DType
 from penstock.graph.graph import Graph, Tensor
-from penstock.graph.shape import TensorShape
+from penstock.graph.shape import TensorShape, brackets
 from penstock.ops.constant import Const, Placeholder
 from penstock.ops.transfer import Arg
 from penstock.program.ir import Node
@@ -52,7 +51,7 @@ def kernel_words(node: Node, kernel: Kernel, inputs: list[Any]) -> str | None:
     own = _own_complaint(node, kernel, tuple(inputs), {})
     if own is not None:
         return own.message
-    return _not_broadcast(node, inputs) or words_about_ranks(node.definition, node.attrs, inputs)
+    return _not_broadcast(node, inputs) or _of_another_rank(node, inputs)
 
 
 def _own_complaint(node: Node, kernel: Kernel, inputs: tuple[Any, ...], options: dict[str, Any]) -> KernelError | None:
@@ -91,7 +90,7 @@ def complaint(node: Node, inputs: list[Any]) -> str | None:
             tensors = tuple(_stand_in(graph, edge, value) for edge, value in zip(node.inputs, inputs))
             node.definition.add_node(graph, node.name, tensors, node.attrs)
     except ValueError as error:
-        return _not_broadcast(node, inputs) or words_about_ranks(node.definition, node.attrs, inputs) or str(error)
+        return _not_broadcast(node, inputs) or _of_another_rank(node, inputs) or str(error)
     except LookupError:  # a shape function that stumbles over values which the kernel has to judge
         return None
     return None
@@ -105,8 +104,17 @@ def _not_broadcast(node: Node, inputs: list[Any]) -> str | None:
     try:
         np.broadcast_shapes(*shapes)
     except ValueError:
-        one, other = ("[" + ",".join(map(str, shape)) + "]" for shape in shapes)
-        return f"Incompatible shapes: {one} vs. {other}"
+        return f"Incompatible shapes: {brackets(shapes[0])} vs. {brackets(shapes[1])}"
+    return None
+
+
+def _of_another_rank(node: Node, inputs: list[Any]) -> str | None:
+    """The words about the first input that has another rank than the op wants, if it has any."""
+    values = {arg.name: group[0] for arg, group in node.definition.group(tuple(inputs), node.attrs) if group}
+    for name, (rank, words) in node.definition.rank_words.items():
+        if name in values and np.ndim(values[name]) != rank:
+            shapes = {each: brackets(np.shape(value)) for each, value in values.items()}
+            return words.format(**{**shapes, "shape": shapes[name], "rank": np.ndim(values[name]), "first": np.ndim(inputs[0])})
     return None
 
 

@@ -12,15 +12,18 @@ from typing import Any
 import numpy as np
 
 from penstock.export.failures import CannotExport
-from penstock.export.inference import drop_dropout, take_defaults
+from penstock.export.inference import check_assertions, drop_dropout, take_defaults
 from penstock.export.quantising import Quantised, quantise_constants
 from penstock.graph import dtypes
 from penstock.graph.node import Operation, Tensor
 from penstock.native.regions.eligibility import folds, has_known_size, why_not_native
 from penstock.native.regions.forming import enclose
 from penstock.ops.constant import Const
+from penstock.program.branches import take_branches
 from penstock.program.ir import Edge, Node, Program, RegionBody, prune, reference_source
 from penstock.program.passes import PassOptions, optimise
+from penstock.program.passes.walk import Walk
+from penstock.program.structuring import Unstructured, structured
 
 _FOLDED_BYTES = 1 << 30  # of the results of one node that depends on constants alone: they are computed once, and not in each step
 
@@ -71,10 +74,14 @@ def freeze(fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Seque
     """
     program = prune(fetches, targets, feeds)
     _replace_constants(program, values, state)
-    if program.has_frames:
-        raise CannotExport([(node, "it is a primitive of control flow, of which native code knows the structured form only (tf.while_loop, tf.cond)")
-                            for node in program.nodes if node.definition.control_flow][:3])
     take_defaults(program)
+    walk, program = Walk(program), check_assertions(program)
+    if program.has_frames:
+        try:
+            program = structured(program)
+        except Unstructured as error:
+            raise CannotExport([(error.node, f"its loop or conditional is not one that tf.while_loop or tf.cond writes: {error.why}")]) from error
+    program = take_branches(walk.sweep(program), {})
     options = replace(PassOptions(), folded_bytes=_FOLDED_BYTES)
     program = optimise(program, options)
     if any(node.definition.draws for node in program.nodes):

@@ -1,4 +1,5 @@
-"""What a program is that is not trained any more: defaults that are not fed are their values, and dropout with a rate of 0 drops nothing.
+"""What a program is that is not trained any more: defaults that are not fed are their values, and dropout with a rate of 0 drops nothing. What it
+asserts is checked, by a number that is not one if the assertion fails: the strings that would be shown stay behind.
 
 A layer of dropout whose rate is fed in training draws random numbers in inference, too, and keeps each element whose number is at least 0: all.
 """
@@ -8,10 +9,14 @@ from collections import defaultdict
 
 import numpy as np
 
+from penstock.graph.dtypes import bool_, float32
+from penstock.ops.array.cast import Cast
 from penstock.ops.array.fill import Fill
+from penstock.ops.array.passing import CheckNumerics
 from penstock.ops.constant import Const, Identity, PlaceholderWithDefault
+from penstock.ops.flow.misc import AssertOp
 from penstock.ops.math.compare import GreaterEqual
-from penstock.ops.math.elementwise import Add, AddV2, Mul
+from penstock.ops.math.elementwise import Add, AddV2, Mul, RealDiv
 from penstock.ops.random.random import RandomUniform
 from penstock.program.ir import Node, Program
 from penstock.program.passes.walk import constant_of
@@ -24,6 +29,20 @@ def take_defaults(program: Program) -> None:
     for node in program.nodes:
         if node.definition is PlaceholderWithDefault:
             node.definition, node.attrs = Identity, {"T": node.attrs["dtype"]}
+
+
+def check_assertions(program: Program) -> Program:
+    """Has native code check what is asserted: an entry point returns a status that names the node."""
+    nodes = list[Node]()
+    for node in program.nodes:
+        if node.definition is AssertOp:
+            number = Node(Cast, f"{node.name}/number", {"SrcT": bool_, "DstT": float32, "Truncate": False}, [node.inputs[0]], origin=node.origin)
+            quotient = Node(RealDiv, f"{node.name}/quotient", {"T": float32}, [(number, 0), (number, 0)], origin=node.origin)
+            nodes += [number, quotient]
+            node.definition, node.inputs, node._dtypes = CheckNumerics, [(quotient, 0)], None
+            node.attrs = {"T": float32, "message": "assertion failed"}
+        nodes.append(node)
+    return Program(nodes, program.args, program.fetches)
 
 
 def drop_dropout(program: Program) -> Program:

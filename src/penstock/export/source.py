@@ -113,5 +113,11 @@ def _placeholders(graph: Graph) -> list[str]:
 
 
 def _ends(graph: Graph) -> list[str]:
-    """Tensors that nothing takes."""
-    return [op.outputs[0].name for op in graph.get_operations() if op.outputs and op.inputs and not any(each.consumers() for each in op.outputs)]
+    """Tensors that nothing takes, and that are there in every run: not those inside of branches and loops."""
+    inside = set[Operation]()
+    for op in graph.get_operations():
+        kind = op.definition.control_flow
+        if kind in ("switch", "enter", "next") or (kind not in ("merge", "exit") and any(tensor.op in inside for tensor in op.inputs)):
+            inside.add(op)
+    return [op.outputs[0].name for op in graph.get_operations()
+            if op.outputs and op.inputs and op not in inside and not any(each.consumers() for each in op.outputs)]

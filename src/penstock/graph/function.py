@@ -50,6 +50,7 @@ class FuncGraph(Graph):
         self.signature: FunctionSignature | None = None  # if nodes call it by its name
         self._backward: Any = None  # its gradient, once that is asked for: see ``call_gradients.py``
         self._reduced: dict[Any, FuncGraph] = {}
+        self.views: dict[int, FuncGraph] = {}  # imperative style: with outputs for so many orders of gradients, see ``whole_calls.py``
         self.call_attributes: dict[str, Any] | None = None  # those of a ``_CallFunction`` of it, if it is a block of imperative style
         self.inlined = False  # imperative style: a segment that calls it has its operations in place
         self._names, self._collections, self._name_stack = outer._names, outer._collections, outer._name_stack
@@ -57,6 +58,7 @@ class FuncGraph(Graph):
         self._noted = outer._noted
         self._operations_before = 0  # that TensorFlow's graph has beside those of this function, if they stand in place there
         self._captured_before: Collection[Tensor] = ()  # by a function that shares its captures with this one in TensorFlow
+        self.read_inside: set[Tensor] = set()  # captured values of variables, which TensorFlow reads in this function
         self._gradient_overrides, self._kernel_labels = outer._gradient_overrides, outer._kernel_labels
         self._state.devices = [device for device in outer._state.devices]
 
@@ -71,7 +73,7 @@ class FuncGraph(Graph):
 
     def next_op_seed(self) -> int:
         """The number of operations: of the function, or, if its operations stand in place in TensorFlow, of the graph that they stand in."""
-        return self._operations_before + self._counted_operations()
+        return self._operations_before + self.counted_operations()
 
     @property
     def has_branches_in_place(self) -> bool:

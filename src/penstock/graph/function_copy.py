@@ -6,11 +6,12 @@ from typing import Any
 
 from penstock.errors import UnimplementedError
 from penstock.graph.function import FuncGraph
+from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.traverse import in_order
 
 
-def add_copy(function: FuncGraph, target: FuncGraph, inputs: Sequence[Tensor]) -> dict[Tensor, Tensor]:
+def add_copy(function: FuncGraph, target: Graph, inputs: Sequence[Tensor]) -> dict[Tensor, Tensor]:
     """Adds the operations of a function to ``target``, given its inputs there; what each tensor of the function is then.
 
     Functions of conditionals and loops, to which gradients add what they need, are copied too.
@@ -29,7 +30,7 @@ def add_copy(function: FuncGraph, target: FuncGraph, inputs: Sequence[Tensor]) -
                                       tuple(known[tensor] for tensor in op._inputs), attributes)
         made._control_inputs += [operations[other] for other in op._control_inputs if other in operations]
         made._extra.update(op._extra)
-        made._device = op._device
+        made._device, made._source = op._device, op._source
         operations[op] = made
         for old, new in zip(op.outputs, made.outputs):
             new._shape, new._handle_data = old._shape, old._handle_data
@@ -37,7 +38,7 @@ def add_copy(function: FuncGraph, target: FuncGraph, inputs: Sequence[Tensor]) -
     return known
 
 
-def _copy_of(function: FuncGraph, outer: FuncGraph, known: dict[Tensor, Tensor]) -> FuncGraph:
+def _copy_of(function: FuncGraph, outer: Graph, known: dict[Tensor, Tensor]) -> FuncGraph:
     """The function of a conditional or loop, for a copy of that."""
     twin = FuncGraph(function.name, outer)
     inputs: list[Any] = []

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -72,6 +73,7 @@ class Graph(Collections):
         self._ids = 0  # of operations
         self.implied_operations = 0  # that TensorFlow has beside ours where one of ours stands for several: a loop, a conditional
         self._noted: set[Any] = set()
+        self.traces: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()  # of ``tf.function``: {function: {key: trace}}
         self._seed: int | None = None
         self._gradient_overrides: dict[str, str] = {}
         self._kernel_labels: dict[str, str] = {}
@@ -211,8 +213,10 @@ class Graph(Collections):
             names[unique.lower()] = 1
         return unique
 
-    def _name_for(self, name: str) -> str:
+    def _name_for(self, name: str | bytes) -> str:
         """The full name of a new op: ``name`` ends in "/" if it is full and reserved already."""
+        if isinstance(name, bytes):
+            name = name.decode()
         if name and name[-1] == "/":
             if name[:-1] in self._by_name:
                 raise ValueError(f"Duplicate node name in graph: '{name[:-1]}'")
@@ -428,11 +432,21 @@ class Graph(Collections):
     @contextmanager
     def counting_as(self, operations: int) -> Iterator[None]:
         """What is made inside counts as so many operations: those that TensorFlow makes in its place."""
-        before = self._counted_operations()
+        before = self.counted_operations()
         yield
-        self.imply(operations - (self._counted_operations() - before))
+        self.imply(operations - (self.counted_operations() - before))
 
-    def _counted_operations(self) -> int:
+    @contextmanager
+    def reading(self, values: Sequence[Any]) -> Iterator[None]:
+        """What is made inside reads these values of the forward pass: in the gradients of loops, each of them counts."""
+        yield
+
+    @contextmanager
+    def zeros_in_place(self, tensor: Tensor) -> Iterator[None]:
+        """Zeros that stand for the gradient of ``tensor`` are made inside."""
+        yield
+
+    def counted_operations(self) -> int:
         """The number of operations that TensorFlow's graph has."""
         return len(self._ops) + self.implied_operations
 
@@ -444,7 +458,7 @@ class Graph(Collections):
 
     def next_op_seed(self) -> int:
         """What stands for the seed of a random op that has none, where the graph has one: the number of operations that TensorFlow's graph has."""
-        return self._counted_operations()
+        return self.counted_operations()
 
     @property
     def has_branches_in_place(self) -> bool:

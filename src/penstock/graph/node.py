@@ -105,10 +105,18 @@ class Operation:
     def _get_control_flow_context(self) -> None:
         """None: the operations of branches and bodies are in graphs of functions, not in contexts."""
 
+    def _set_control_flow_context(self, ctx: None) -> None:
+        """What programs that copy operations call with the other's context, which is None."""
+
     @property
     def traceback(self) -> list[tuple[str, int, str, str]]:
         """(file, line, function, text) of the user's frames that made this op, outermost first."""
         return source.traceback(self._source)
+
+    @property
+    def traceback_with_start_lines(self) -> list[tuple[str, int, str, str, int]]:
+        """`traceback`, and the line in which each frame's function begins."""
+        return [(*frame, start) for frame, start in zip(self.traceback, source.start_lines(self._source), strict=True)]
 
     @property
     def origin(self) -> str:

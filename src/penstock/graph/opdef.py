@@ -45,7 +45,7 @@ from typing import Any
 from tensorboard.compat.proto.attr_value_pb2 import AttrValue
 from tensorboard.compat.proto.op_def_pb2 import OpDef as OpDefProto
 
-from penstock.errors import KernelError, NotFoundError
+from penstock.errors import KernelError, NotFoundError, OpError
 from penstock.graph import attrs as attr_module
 from penstock.graph import graph
 from penstock.graph.convert import graph_for
@@ -166,6 +166,9 @@ class OpDef(Signature, Properties):
         colocate = [tensor.op for arg, tensors in self.group(inputs, attributes) if arg.is_ref for tensor in tensors] \
             if any(arg.is_ref for arg in self.inputs) else []
         added: Operation = target._add(self, full_name, inputs, attributes, list(zip(out_types, out_shapes)), colocate)
+        if self.refers_to is not None:
+            dtype, shape = self.refers_to
+            added.outputs[0]._handle_data = (attributes[dtype], attributes[shape])
         return added
 
     def infer_shapes(self, name: str, inputs: tuple[Tensor, ...], attributes: dict[str, Any], outputs: int) -> list[TensorShape]:
@@ -181,8 +184,9 @@ class OpDef(Signature, Properties):
         except ValueError as error:
             shapes_text = ", ".join(brackets(tensor.shape) for tensor in inputs)
             types_text = ", ".join(tensor.dtype.base_dtype.name for tensor in inputs)
-            message = _as_of_kernels(str(error))
-            raise ValueError(f"{message} for '{name}' (op: '{self.type}') with input shapes: {shapes_text} and types: {types_text}.") from None
+            message = _as_of_kernels(error.message if isinstance(error, OpError) else str(error))
+            text = f"{message} for '{name}' (op: '{self.type}') with input shapes: {shapes_text} and types: {types_text}."
+            raise (type(error)(None, None, text) if isinstance(error, OpError) else ValueError(text)) from None
         if len(shapes) != outputs:
             raise TypeError(f"the shape function of {self.type} gave {len(shapes)} shapes for {outputs} outputs")
         return shapes

@@ -5,7 +5,16 @@ An op declares those that differ from the defaults here as attributes of its cla
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+
+@dataclass(frozen=True)
+class Extents:
+    """Of the gradient of an operation: it asks for the shape of this tensor, in a node of its own."""
+
+    tensor: Any
+    computed: bool = False  # also if it is known
 
 
 class Properties:
@@ -22,6 +31,7 @@ class Properties:
     copies: bool = False  # the output is the input, in another memory
     host_memory: tuple[str, ...] = ()  # names of inputs and outputs that are host values (NumPy arrays) on every device
     touches: str | Callable[..., str] = ""  # files, python: what the kernel gets at outside of the task; or the function of attributes that tells
+    rank_words: dict[str, tuple[int, str]] = {}  # name of an input -> its rank, and what TensorFlow's kernel says of another, which programs look for
     watches: bool = False  # it is there to find mistakes: hands on its first input, or has no output
     draws: str = ""  # the op type that draws the same random numbers, given their generator as its first input
     flops: Callable[[Sequence[Any], Sequence[Any]], float] | None = None  # float operations: a function of the arrays that go in and come out
@@ -32,6 +42,7 @@ class Properties:
     forwards_reference: bool = False  # given a reference, it hands it on: a consumer of its output reads the variable then
     passes_references: bool = False  # an input may be a reference: the kernel reads it where it wants the value
     borrows: bool = False  # of an input that is a reference the kernel needs the value only while it runs: no output shares its memory
+    refers_to: tuple[str, str] | None = None  # its output is a handle: the attributes with the type and the shape of what that refers to
     allows_uninitialized: bool = False  # a Ref input may point at a variable without a value
 
     # control flow
@@ -80,6 +91,7 @@ class Properties:
 
     # nodes, on whose number seeds that are not given depend
     gradient_nodes: int | Callable[[Any], int | None] | None = None  # TensorFlow's gradient of it, or a function of it; None: as many as ours
+    gradient_reads: Callable[[Any], list[Any]] | None = None  # tensors and Extents of the forward pass that it uses; None: those that ours uses
 
     # images, whose axes may stand in another order
     images: tuple[str, ...] = ()  # names of the inputs and outputs whose axes stand in the order that its attribute data_format tells

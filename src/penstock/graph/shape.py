@@ -128,6 +128,15 @@ class Dimension:
         return f"Dimension({self._value})"
 
 
+_integers = False  # are the elements of shapes integers? See ``give_integers``
+
+
+def give_integers(switch: bool) -> None:
+    """Says whether the elements of shapes are integers and None, as in TensorFlow 2, or Dimensions."""
+    global _integers
+    _integers = switch
+
+
 def as_dimension(value: Any) -> Dimension:
     """A Dimension for an int, None or Dimension."""
     return value if isinstance(value, Dimension) else Dimension(value)
@@ -213,22 +222,26 @@ class TensorShape:
     def __bool__(self) -> bool:
         return self._dims is not None
 
-    def __iter__(self) -> Iterator[Dimension]:
+    def __iter__(self) -> Iterator[Any]:
         if self._dims is None:
             raise ValueError("Cannot iterate over a shape with unknown rank.")
-        return iter([Dimension(d) for d in self._dims])
+        return iter(self._dims if _integers else [Dimension(d) for d in self._dims])
 
     def __getitem__(self, key: Any) -> Any:
-        if self._dims is not None:
-            return TensorShape._of(self._dims[key]) if isinstance(key, slice) else Dimension(self._dims[key])
+        if self._dims is not None and isinstance(key, slice):
+            return TensorShape._of(self._dims[key])
         if not isinstance(key, slice):
-            return Dimension(None)
+            return self.extent(key) if _integers else Dimension(self.extent(key))
         start, stop = key.start or 0, key.stop
         if key.step is not None:
             raise ValueError("Steps are not yet handled for shapes of unknown rank")
         if stop is None or start < 0 or stop < 0:
             return unknown_shape()
         return unknown_shape(max(0, stop - start))
+
+    def extent(self, axis: int) -> Extent:
+        """The extent along an axis; None if it is not known."""
+        return None if self._dims is None else self._dims[axis]
 
     def num_elements(self) -> int | None:
         """The number of elements, or None if it is not known."""
@@ -334,11 +347,17 @@ class TensorShape:
             return TensorShapeProto(unknown_rank=True)
         return TensorShapeProto(dim=[TensorShapeProto.Dim(size=-1 if d is None else d) for d in self._dims])
 
+    def is_same_as(self, other: TensorShape) -> bool:
+        """Is as much known of both, and is it equal? ``==`` says no where an extent is unknown, as programs count on."""
+        return self._dims == other._dims
+
     def __eq__(self, other: object) -> bool:
+        """Equal extents, all of them known: ``if x.shape != y.shape`` adds a projection where the batch is unknown, as in TensorFlow."""
         try:
-            return self._dims == as_shape(other)._dims
+            dims = as_shape(other)._dims
         except (TypeError, ValueError):
             return NotImplemented
+        return self is other or (self._dims == dims and (dims is None or None not in dims))
 
     def __ne__(self, other: object) -> bool:
         try:
@@ -347,7 +366,7 @@ class TensorShape:
             return NotImplemented
         if self._dims is None or other._dims is None:
             raise ValueError("The inequality of unknown TensorShapes is undefined.")
-        return self._dims != other._dims
+        return not self == other
 
     def __hash__(self) -> int:
         return hash(self._dims)
@@ -355,12 +374,13 @@ class TensorShape:
     def __str__(self) -> str:
         if self._dims is None:
             return "<unknown>"
+        unknown = None if _integers else "?"
         if len(self._dims) == 1:
-            return f"({'?' if self._dims[0] is None else self._dims[0]},)"
-        return "(" + ", ".join("?" if d is None else str(d) for d in self._dims) + ")"
+            return f"({unknown if self._dims[0] is None else self._dims[0]},)"
+        return "(" + ", ".join(str(unknown) if d is None else str(d) for d in self._dims) + ")"
 
     def __repr__(self) -> str:
-        return "TensorShape(None)" if self._dims is None else f"TensorShape({[Dimension(d) for d in self._dims]})"
+        return "TensorShape(None)" if self._dims is None else f"TensorShape({list(self)})"
 
 
 def _is_minus_one(value: Any) -> bool:

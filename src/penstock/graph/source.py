@@ -1,6 +1,7 @@
 """Where in the user's program a graph element was made, kept as cheaply as possible: code objects and line numbers, formatted only when asked."""
 from __future__ import annotations
 
+import contextlib
 import linecache
 import os
 import sys
@@ -11,10 +12,10 @@ _DEPTH = 4  # user frames that are kept: the line itself and those that called i
 
 
 class _Inside(dict[str, bool]):
-    """File of a code object -> is it Penstock's own?"""
+    """File of a code object -> is it Penstock's own, or what stands between that and the program: the ``with`` of a generator?"""
 
     def __missing__(self, file: str) -> bool:
-        inside = self[file] = file.startswith(_PACKAGE)
+        inside = self[file] = file.startswith(_PACKAGE) or file == contextlib.__file__
         return inside
 
 
@@ -54,6 +55,11 @@ def describe(source: Source) -> str:
     code, line = source[0]
     text = linecache.getline(code.co_filename, line).strip()
     return f"{code.co_filename}:{line}, in {code.co_name}" + (f": {text}" if text else "")
+
+
+def start_lines(source: Source) -> list[int]:
+    """The line in which the function of each kept frame begins, outermost first."""
+    return [code.co_firstlineno for code, _ in reversed(source)]
 
 
 def traceback(source: Source) -> list[tuple[str, int, str, str]]:

@@ -52,5 +52,6 @@ def default_session() -> Any:
 
 
 gradient_calls = DefaultStack()  # the name scopes of the calls of ``tf.gradients`` under way, the outermost first
+gated_calls = DefaultStack()  # of these calls: whether all gradients of an operation wait for each other
 needed_inputs = DefaultStack()  # of the operation that is being differentiated: whether the gradient of each input is needed
 

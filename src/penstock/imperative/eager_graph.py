@@ -24,7 +24,7 @@ from penstock.graph.shape import TensorShape
 from penstock.graph.static import known_values
 from penstock.imperative.guesses import call_as_guessed, flat, guess_of
 from penstock.imperative.operation import Call, EagerOperation, Edge, hashable, value_key
-from penstock.imperative.recording import PENDING_LIMIT, State, ThreadState, Tree, fits, spec_of
+from penstock.imperative.recording import PENDING_LIMIT, State, Threads, ThreadState, fits, spec_of
 from penstock.imperative.tensor import EagerTensor
 from penstock.ops.constant import Const, constant
 from penstock.variables.resource_variable import ResourceVariable
@@ -66,7 +66,7 @@ class EagerGraph(Graph):
     def __init__(self, runner: Any) -> None:
         super().__init__()
         self.runner = runner
-        self.thread = ThreadState(runner, Tree())
+        self.thread = ThreadState(runner, Threads())
         self._inferred: dict[Any, list[tuple[DType, TensorShape]]] = {}  # types and shapes of results, by op, attributes and inputs
         self._numbers: dict[Any, EagerTensor] = {}
         self._kinds: dict[Any, int] = {}  # ops with their attributes, numbered: quick to compare
@@ -210,6 +210,9 @@ class EagerGraph(Graph):
                 watcher.note(op)
             recording.add(op, tag)
             return op
+        uses_variable = any(producer.call.expected[index][0] is resource for producer, index in edges)
+        if uses_variable:
+            recording.use_variable()
         flushes = recording.flushes
         expected, asked = self._expect(key, definition, name, edges, attributes)
         call = Call(self, definition, name, attributes, list(expected), line if origin is None else origin._source)
@@ -223,7 +226,7 @@ class EagerGraph(Graph):
             self._apply_devices(op)
         for watcher in (*thread.recording.watchers, *thread.recording.open_tapes):
             watcher.note(op)
-        if self.runner.defers(op):
+        if self.runner.defers(op, uses_variable and recording.careful):
             recording.add(op, None if call.deep else tag if recording.flushes == flushes else
                           (key, self._devices(), *map(_site, line), *recording.tag(edges)))
         elif not edges and expected and expected[0][0] is resource:
@@ -355,7 +358,8 @@ class EagerGraph(Graph):
         """The name under the current scope. Names need not be unique: nothing is looked up by them."""
         return f"{self._name_stack}/{name}" if self._name_stack else name
 
-    def _name_for(self, name: str) -> str:
+    def _name_for(self, name: str | bytes) -> str:
+        name = name.decode() if isinstance(name, bytes) else name
         return name[:-1] if name and name[-1] == "/" else self.unique_name(name)
 
     def add_to_collection(self, name: Any, value: Any) -> None:

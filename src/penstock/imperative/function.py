@@ -1,8 +1,8 @@
 """``tf.function`` and ``defun``: a Python function that is traced once per signature, and from then on called without Python.
 
 A call of a traced function records the operations of its graph, as if the Python function had been called: tapes see them, they join the segment
-under way, and effects keep their order. A function with loops or branches, whose operations cannot be taken apart, is one operation, and its gradient
-a function too, which computes the forward pass again.
+under way, and effects keep their order. A function with loops or branches is one operation: see ``whole_calls.py``. Inside of another function, or of
+a graph, the operations are added to that.
 """
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ import numpy as np
 
 from penstock.autograph.conversion import converted_form
 from penstock.autograph.features import ConversionOptions
-from penstock.gradients import gradients
 from penstock.graph import dtypes, nest
 from penstock.graph.conversion_status import building
 from penstock.graph.convert import to_tensor
 from penstock.graph.effects import after_effects, wait_for_effects
-from penstock.graph.function import FuncGraph
-from penstock.graph.graph import default_graph
+from penstock.graph.function import FuncGraph, outermost
+from penstock.graph.function_copy import add_copy
+from penstock.graph.graph import Graph, default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opnames import VALID_OP_NAME
 from penstock.graph.shape import as_shape
@@ -32,7 +32,7 @@ from penstock.imperative.eager_graph import EagerGraph
 from penstock.imperative.operation import EagerOperation
 from penstock.imperative.recorded_blocks import as_block, call_block
 from penstock.imperative.tensor import EagerTensor
-from penstock.ops.flow.call_function import CallFunction
+from penstock.imperative.whole_calls import View, call_whole
 from penstock.ops.flow.control_flow import leaf_of, parts_of
 from penstock.program.ir import functions_of
 from penstock.variables.creators import variable_creator_scope
@@ -50,6 +50,7 @@ class Function:
         self._function, self._autograph, self._features, self._makes_variables_once = python_function, autograph, features, makes_variables_once
         self._input_signature = None if input_signature is None else tuple(input_signature)
         self._traces: dict[Any, TracedFunction] = {}
+        self._was_traced = False
         self._methods: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
         functools.update_wrapper(self, python_function)
 
@@ -75,12 +76,8 @@ class Function:
         return building(converted_form(self._function, options) if self._autograph else self._function, converting=self._autograph)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        graph = default_graph()
-        if not isinstance(graph, EagerGraph):  # inside of a graph its operations are built in place
-            first = len(graph._ops)
-            return after_effects(graph, first, self._python_function(*args, **kwargs))
         trace, tensors = self._trace(args, kwargs)
-        return trace.call(graph, tensors)
+        return trace.call(default_graph(), tensors)
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> TracedFunction:
         """The trace for arguments like these; a TensorSpec stands for any tensor of its kind. With a signature, no arguments are needed."""
@@ -99,16 +96,34 @@ class Function:
         key: Any = None  # a signature has one trace
         if self._input_signature is None:
             key = (len(args) if is_flat else _structure_of((args, kwargs)), tuple([_key_of(leaf) for leaf in leaves]))
-        trace = self._traces.get(key)
+        trace = self._traces.get(key) if default_graph().imperative else self._trace_in_graph(default_graph(), key)
         if trace is None:
-            trace = self._traces[key] = self._new_trace((args, kwargs), leaves)
+            trace = self._new_trace((args, kwargs), leaves)
+            self._keep(trace, key)
         return trace, [part for leaf in leaves if _is_tensor(leaf) for part in parts_of(leaf)]
+
+    def _trace_in_graph(self, graph: Graph, key: Any) -> TracedFunction | None:
+        """What was traced for a call in another function or in a graph. TensorFlow, too, traces anew for those."""
+        known: TracedFunction | None = graph.traces.get(self, {}).get(key)
+        while known is None and isinstance(graph, FuncGraph):
+            graph = graph.outer
+            known = graph.traces.get(self, {}).get(key)
+        return known
+
+    def _keep(self, trace: TracedFunction, key: Any) -> None:
+        graph = default_graph()
+        if graph.imperative:
+            self._traces[key] = trace
+        else:  # what uses values of a function around it belongs to that
+            place = next((tensor.op.graph for tensor in trace.captured_inputs if isinstance(tensor.op.graph, FuncGraph)), outermost(graph))
+            place.traces.setdefault(self, {})[key] = trace
 
     def _new_trace(self, arguments: Any, leaves: list[Any]) -> TracedFunction:
         """Traces the function. Where it has made variables it is traced once more, and must not make them again: so they are made once."""
         if not self._makes_variables_once:
             return self._traced(arguments, leaves)
-        is_first, made = not self._traces, False
+        is_first, made = not self._was_traced, False
+        self._was_traced = True
 
         def note(next_creator: Any, **options: Any) -> Any:
             nonlocal made
@@ -193,6 +208,7 @@ class TracedFunction:
         self._names = [name for name, leaf in zip(names, leaves) if _is_tensor(leaf)]
         self._signature = arguments if signature is None else (signature, {})
         self.graph = FuncGraph(f"{getattr(function, '__name__', 'function')}_{next(_numbers)}", default_graph())
+        self.graph._name_stack = ""  # of the scopes around the call nothing is seen inside, as in TensorFlow: nor in names of variables
         specs = nest.flatten(signature) if signature is not None else [None] * len(leaves)
         with self.graph.as_default():
             inner = [self._input(leaf, spec, name) for leaf, spec, name in zip(leaves, specs, names)]
@@ -202,14 +218,14 @@ class TracedFunction:
             self._result = function(*args, **kwargs)
             self._leaves = [self._output(leaf) for leaf in nest.flatten(self._result)]
             self.graph.outputs = [self.graph.capture(part) for leaf in self._leaves if _is_tensor(leaf) for part in parts_of(leaf)]
-        self._captured = [_eager(tensor) for tensor in self.graph.captures]
-        self._edges = [tensor._edge for tensor in self._captured]
+        self._captured = [_outside(tensor) for tensor in self.graph.captures]
+        self._edges = [tensor._edge for tensor in self._captured if isinstance(tensor, EagerTensor)]
         self._replay = _Replay(self.graph)
         self._is_block = not self._replay.has_functions and as_block(self.graph)
         if self._replay.has_functions:
             wait_for_effects(self.graph)
         self._replay = _Replay(self.graph)
-        self._whole = _View(self.graph, list(self.graph.inputs), list(self.graph.outputs))
+        self._block = View(self.graph)
 
     def _input(self, leaf: Any, spec: Any, name: str) -> Any:
         """The input for an argument: it has the name of its TensorSpec, or of the parameter."""
@@ -286,18 +302,33 @@ class TracedFunction:
                 raise TypeError(f"{self.graph.name}() has no value for its argument {name!r}; it has {', '.join(map(repr, kwargs))}.")
             leaves += nest.flatten(kwargs[name])
         tensors = [part for leaf in leaves for part in parts_of(leaf if _is_tensor(leaf) else to_tensor(leaf))]
-        assert isinstance(graph, EagerGraph)
         return self.call(graph, tensors)
 
-    def call(self, graph: EagerGraph, tensors: list[Tensor]) -> Any:
+    def call(self, graph: Graph, tensors: list[Tensor]) -> Any:
         """What the function returns for these tensors."""
+        if not isinstance(graph, EagerGraph):
+            return self._structured(self._copy_into(graph, tensors))
         recording = graph.thread.recording
         if self._replay.has_functions:
-            outputs = _call_whole(self._whole, [*tensors, *self._captured])
+            outputs = call_whole(graph, self.graph, [*tensors, *self._captured])
         elif self._is_block and not recording.open_tapes and not recording.watchers:
-            outputs = call_block(graph, self._whole, [tensor._edge for tensor in tensors], self._edges).outputs  # type: ignore[attr-defined]
+            outputs = call_block(graph, self._block, [tensor._edge for tensor in tensors], self._edges).outputs  # type: ignore[attr-defined]
         else:
             outputs = self._replay.run(graph, [*tensors, *self._captured])
+        return self._structured(outputs)
+
+    def _copy_into(self, graph: Graph, tensors: list[Tensor]) -> list[Tensor]:
+        """The outputs of a call in another function, or in a graph: the operations stand there in place. They count as one, the call that
+        TensorFlow has there."""
+        inputs = [graph.capture(tensor) for tensor in (*tensors, *self._captured)]
+        first = len(graph._ops)
+        with graph.counting_as(1):
+            copied = add_copy(self.graph, graph, inputs)
+            outputs: list[Tensor] = after_effects(graph, first, [copied[tensor] for tensor in self.graph.outputs])
+        return outputs
+
+    def _structured(self, outputs: list[Tensor]) -> Any:
+        """Outputs in the structure of what the function returned when it was traced."""
         if isinstance(self._result, Tensor):
             return outputs[0]
         rest = list(outputs)
@@ -346,47 +377,6 @@ class _Replay:
         return [values[tensor] for tensor in self._outputs]
 
 
-class _View(FuncGraph):
-    """Some inputs and outputs of a traced graph, as a function. Its gradients are built in that graph, whose loops keep what they need."""
-
-    def __init__(self, graph: FuncGraph, inputs: list[Tensor], outputs: list[Tensor]) -> None:
-        self.__dict__.update(graph.__dict__)
-        self.whole, self.inputs, self.outputs = graph, inputs, outputs
-        self._reduced, self._backward = {}, dict[Any, tuple[_View, list[Tensor], list[int]]]()
-
-    @property
-    def _mutations(self) -> int:  # type: ignore[override]
-        """Those of the graph: gradients change its loops, and plans made before are void."""
-        return self.whole._mutations
-
-    def backward(self, given: tuple[int, ...]) -> tuple[_View, list[Tensor], list[int]]:
-        """The function that gives gradients of inputs, from the inputs and the gradients of the outputs ``given``; what else it captures; which
-        inputs have a gradient."""
-        if given not in self._backward:
-            graph, known = self.whole, len(self.whole.captures)
-            with graph.as_default():
-                seeds = [graph.add_input(self.outputs[index].dtype, self.outputs[index].shape, "grad_ys") for index in given]
-                grads = gradients([self.outputs[index] for index in given], self.inputs, seeds)
-                wanted = [index for index, grad in enumerate(grads) if grad is not None]
-                outputs = [to_tensor(grads[index]) for index in wanted]
-            captured = list(graph.captures)[known:]
-            inputs = [*self.inputs, *seeds, *[graph.captures[tensor] for tensor in captured]]
-            self._backward[given] = _View(graph, inputs, outputs), captured, wanted
-        return self._backward[given]
-
-
-    def differentiate(self, op: Operation, dys: Sequence[Any]) -> list[Any]:
-        """The gradients of the arguments of a call: by a function that computes the forward pass again, and goes back through it."""
-        given = tuple(index for index, dy in enumerate(dys) if dy is not None)
-        function, captured, wanted = self.backward(given)
-        results = dict(zip(wanted, _call_whole(function, [*op.inputs, *[dys[index] for index in given], *captured])))
-        return [results.get(index) for index in range(len(op.inputs))]
-
-
-def _call_whole(function: _View, arguments: Sequence[Tensor]) -> list[Tensor]:
-    return CallFunction.node([list(arguments)], {"f": function, "Tout": [tensor.dtype for tensor in function.outputs]}).outputs
-
-
 def _beside(inputs: Sequence[Any], signature: Sequence[Any]) -> str:
     """Inputs and a signature, for messages."""
     return "\n".join(f"  {what}: (\n    " + ",\n    ".join(str(item) for item in items) + ")"
@@ -397,9 +387,11 @@ def _is_tensor(leaf: Any) -> bool:
     return isinstance(leaf, (Tensor, TensorSpec)) or hasattr(leaf, "dense_shape") or hasattr(leaf, "with_flow")
 
 
-def _eager(tensor: Tensor) -> EagerTensor:
-    assert isinstance(tensor, EagerTensor), f"{tensor} has no value here"
-    return tensor
+def _outside(tensor: Tensor) -> Tensor:
+    """What a captured tensor is outside of all functions; one that a function around this one computes is itself."""
+    graph = tensor.op.graph
+    outer = graph.outer_tensor(tensor)
+    return tensor if outer is None else _outside(outer)
 
 
 def _key_of(leaf: Any) -> Any:

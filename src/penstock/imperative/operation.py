@@ -221,7 +221,7 @@ def hashable(value: Any) -> Any:
         return tuple([hashable(item) for item in value])
     if isinstance(value, np.ndarray):
         return (value.dtype.str, value.shape, value.tobytes() if value.dtype != object else tuple(value.ravel().tolist()))
-    return value
+    return value.extents if type(value) is TensorShape else value  # shapes with unknown extents do not equal each other
 
 
 def value_key(edge: Edge) -> Any:

@@ -52,7 +52,8 @@ class Tree:
 class Recording:
     """Operations of one thread that have not run yet, in the order of the program."""
 
-    def __init__(self, runner: Any, tree: Tree) -> None:
+    def __init__(self, runner: Any, tree: Tree, threads: Threads) -> None:
+        self._threads, self.careful = threads, threads.careful  # careful: what uses a variable runs at its call
         self.operations: list[EagerOperation] = []
         self.feeds: dict[Edge, int] = {}  # the values from outside that they use, numbered
         self.fed: list[Edge] = []  # the same, by their numbers
@@ -63,7 +64,7 @@ class Recording:
         self.tapes: list[weakref.ref[Any]] = []  # those that have to look at it before it runs
         self.inside = 0  # how many operations its blocks have
         self.tree, self._runner, self._lock = tree, runner, threading.RLock()
-        self.state: State | None = None if runner.sync else tree.root  # None: it is like nothing before, or was changed behind its back
+        self.state: State | None = None if runner.sync or self.careful else tree.root  # None: like nothing before, or changed behind its back
 
     def lose(self) -> None:
         """What follows is not known by a state, until the next look."""
@@ -130,11 +131,18 @@ class Recording:
             if self.tapes:
                 self._tell_tapes()
             operations, self.operations = self.operations, []
-            state, self.state = self.state, None if self._runner.sync else self.tree.root
+            if self.careful:
+                self.careful = self._threads.are_several()
+            state, self.state = self.state, None if self._runner.sync or self.careful else self.tree.root
             feeds, self.feeds, self.fed = self.feeds, {}, []
             self.flushes, self.inside = self.flushes + 1, 0
             if operations:
                 self._runner.run(operations, state, feeds)
+
+    def use_variable(self) -> None:
+        """Called before a variable is used in a way that is new to this thread."""
+        if not self.careful:
+            self._threads.use_variable(self)
 
     @contextmanager
     def watched_by(self, watcher: Any) -> Iterator[None]:
@@ -184,8 +192,49 @@ def spec_of(edge: Edge) -> tuple[Any, ...]:
     return (producer._id, None) if dtype is resource else (id(dtype), shape.extents)
 
 
+class Threads:
+    """The recordings of all threads of a program.
+
+    What one thread has done to a variable must be seen by another one that has waited for it, by a lock or a queue that we know nothing of. So from
+    the time on that a second thread uses variables, what uses a variable runs at its call. Each thread has a tree of its own, so that the first use
+    is not one of those that are looked up.
+    """
+
+    def __init__(self) -> None:
+        self.careful = False
+        self._recordings: weakref.WeakSet[Recording] = weakref.WeakSet()
+        self._users: weakref.WeakSet[Recording] = weakref.WeakSet()  # of variables
+        self._lock = threading.Lock()
+
+    def add(self, recording: Recording) -> None:
+        """Another thread."""
+        with self._lock:
+            self._recordings.add(recording)
+
+    def use_variable(self, recording: Recording) -> None:
+        """A thread uses variables: if another one has, too, both are careful from now on, and what waits runs now."""
+        with self._lock:
+            self._users.add(recording)
+            others = [other for other in self._users if other is not recording]
+            if not others:
+                return
+            self.careful = True
+            for each in list(self._recordings):
+                each.careful = True
+        recording.flush()
+        for other in others:
+            other.flush()
+
+    def are_several(self) -> bool:
+        """Do several threads that use variables go on?"""
+        if self.careful and len(self._users) < 2:
+            self.careful = False
+        return self.careful
+
+
 class ThreadState(threading.local):
     """What a thread has recorded."""
 
-    def __init__(self, runner: Any, tree: Tree) -> None:
-        self.recording = Recording(runner, tree)
+    def __init__(self, runner: Any, threads: Threads) -> None:
+        self.recording = Recording(runner, Tree(), threads)
+        threads.add(self.recording)

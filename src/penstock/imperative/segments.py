@@ -71,11 +71,11 @@ class Runner:
 
     # --- one operation -----------------------------------------------------------------------------------------------
 
-    def defers(self, op: EagerOperation) -> bool:
-        """True if ``op`` is computed later; otherwise it has been computed by now."""
+    def defers(self, op: EagerOperation, at_once: bool = False) -> bool:
+        """True if ``op`` is computed later; otherwise, and if ``at_once`` says so, it has been computed by now."""
         if self._tell_from_shapes(op):
             return False
-        if not self.sync and _is_deferrable(op) and not _is_small(op):
+        if not self.sync and not at_once and _is_deferrable(op) and not _is_small(op):
             return True
         if op.definition.stateful and not op.definition.draws:
             op.graph.flush()  # effects keep their order

@@ -47,6 +47,11 @@ class GradientTape:
         self._recording = self._entered = False
         self._paused = 0
 
+    @property
+    def persistent(self) -> bool:
+        """Can it be asked for gradients more than once?"""
+        return self._persistent
+
     # --- recording ---------------------------------------------------------------------------------------------------
 
     def __enter__(self) -> GradientTape:

@@ -14,7 +14,7 @@ import numpy as np
 
 from penstock.autograph.conversion import converted_form
 from penstock.errors import OperatorNotAllowedInGraphError
-from penstock.graph import dtypes, nest
+from penstock.graph import dtypes, nest, version2
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import DType
 from penstock.graph.function import init_scope, outermost
@@ -26,6 +26,7 @@ from penstock.graph.tensor_spec import TensorSpec
 from penstock.imperative.symbolic import symbolic_graph_of
 from penstock.layers import restoring
 from penstock.layers.calls import CallArguments, call_arguments, current_call, enter_call
+from penstock.layers.casting import cast_inputs, first_type
 from penstock.layers.effects import Effects
 from penstock.layers.input_spec import InputSpec, assert_input_compatibility
 from penstock.layers.masks import Masking, masks_of
@@ -44,6 +45,9 @@ _KEYWORDS = frozenset(["input_shape", "batch_input_shape", "batch_size", "weight
 class Layer(Tracking, Weights, Effects, Connected, Masking, Module):
     """``tf.keras.layers.Layer``: define ``build`` (makes variables), ``call`` (computes), and ``compute_output_shape`` if shapes must be known."""
 
+    _autocast = True  # are inputs cast to the type of the layer? See ``casting.py``, as of the next ones
+    _infers_type = _has_default_type = _has_warned = False
+
     def __init__(self, trainable: bool = True, name: str | None = None, dtype: Any = None, dynamic: bool = False, **kwargs: Any) -> None:
         unknown = sorted(kwargs.keys() - _KEYWORDS)
         if unknown:
@@ -54,7 +58,8 @@ class Layer(Tracking, Weights, Effects, Connected, Masking, Module):
         self._metrics: list[Any] = []
         self._trainable, self.stateful, self.built, self.supports_masking = trainable, False, False, False
         self.input_spec = None
-        self._dtype: DType | None = None if dtype is None else dtypes.as_dtype(dtype)
+        self._autocast = kwargs.get("autocast", self._autocast)
+        self._dtype: DType | None = first_type(self, dtype)
         self._dynamic = dynamic
         self._activity_regularizer = kwargs.get("activity_regularizer")
         self._initial_weights = kwargs.get("weights")
@@ -125,6 +130,8 @@ class Layer(Tracking, Weights, Effects, Connected, Masking, Module):
             with symbolic.as_default():
                 return self(inputs, *args, **kwargs)
         inputs = nest.map_structure(lambda item: to_tensor(item) if isinstance(item, (np.ndarray, np.generic, float, int)) else item, inputs)
+        if version2.enabled():
+            inputs = cast_inputs(self, inputs)
         arguments = call_arguments(self.call)
         given = arguments.by_name(args, kwargs)
         masks = given.get("mask") if "mask" in given or not (arguments.expects("mask") or self._computes_masks) else masks_of(inputs)

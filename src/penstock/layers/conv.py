@@ -17,6 +17,7 @@ from penstock.layers.options import (
     normalize_padding,
     normalize_tuple,
     op_format,
+    ordered_config,
     output_length,
     set_weight_options,
     weight_config,
@@ -107,8 +108,9 @@ class Conv(Layer):
     def get_config(self) -> dict[str, Any]:
         """What it takes to make the layer again."""
         names = ("filters", "kernel_size", "strides", "padding", "data_format", "dilation_rate", "use_bias")
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}, "activation": activations.serialize(self.activation),
-                "activity_regularizer": regularizers.serialize(self.activity_regularizer), **weight_config(self, *self.weight_names)}
+        return ordered_config({
+            **super().get_config(), **{name: getattr(self, name) for name in names}, "activation": activations.serialize(self.activation),
+            "activity_regularizer": regularizers.serialize(self.activity_regularizer), **weight_config(self, *self.weight_names)})
 
 
 class Conv1D(Conv):

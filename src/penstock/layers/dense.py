@@ -12,7 +12,7 @@ from penstock.layers import activations, regularizers, settings
 from penstock.layers.base import Layer
 from penstock.layers.branching import learning_phase, smart_cond
 from penstock.layers.input_spec import InputSpec
-from penstock.layers.options import add_weight, normalize_data_format, set_weight_options, weight_config
+from penstock.layers.options import add_weight, normalize_data_format, ordered_config, set_weight_options, weight_config
 from penstock.ops.array.cast import cast
 from penstock.ops.array.permute import transpose
 from penstock.ops.array.shape_ops import reshape, shape
@@ -75,8 +75,9 @@ class Dense(Layer):
 
     def get_config(self) -> dict[str, Any]:
         """What it takes to make the layer again."""
-        return {**super().get_config(), "units": self.units, "activation": activations.serialize(self.activation), "use_bias": self.use_bias,
-                "activity_regularizer": regularizers.serialize(self.activity_regularizer), **weight_config(self, "kernel", "bias")}
+        return ordered_config({
+            **super().get_config(), "units": self.units, "activation": activations.serialize(self.activation), "use_bias": self.use_bias,
+            "activity_regularizer": regularizers.serialize(self.activity_regularizer), **weight_config(self, "kernel", "bias")})
 
 
 class Dropout(Layer):

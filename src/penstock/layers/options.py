@@ -33,6 +33,19 @@ def weight_config(layer: Any, *weights: str) -> dict[str, Any]:
     return config
 
 
+_ORDER = ("activation", "recurrent_activation", "use_bias", "kernel_initializer", "recurrent_initializer", "bias_initializer",
+          "embeddings_initializer", "unit_forget_bias", "kernel_regularizer", "recurrent_regularizer", "bias_regularizer", "embeddings_regularizer",
+          "activity_regularizer", "kernel_constraint", "recurrent_constraint", "bias_constraint", "embeddings_constraint", "depth_multiplier")
+
+
+def ordered_config(config: dict[str, Any]) -> dict[str, Any]:
+    """A layer's config in the order of TensorFlow's, so that JSON texts of models are equal: common options stand where the first of them does."""
+    keys = list(config)
+    first = next((index for index, key in enumerate(keys) if key in _ORDER), len(keys))
+    in_order = [*keys[:first], *(key for key in _ORDER if key in config), *(key for key in keys[first:] if key not in _ORDER)]
+    return {key: config[key] for key in in_order}
+
+
 # --- windows ---------------------------------------------------------------------------------------------------------
 
 

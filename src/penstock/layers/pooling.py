@@ -34,7 +34,7 @@ class Pooling(Layer):
 
     def get_config(self) -> dict[str, Any]:
         """What it takes to make the layer again."""
-        return {**super().get_config(), "strides": self.strides, "pool_size": self.pool_size, "padding": self.padding,
+        return {**super().get_config(), "pool_size": self.pool_size, "padding": self.padding, "strides": self.strides,
                 "data_format": self.data_format}
 
 

@@ -47,6 +47,8 @@ def set_keras_style() -> None:
 class Layer(base.Layer):
     """``tf.layers.Layer``."""
 
+    _autocast, _infers_type = False, True  # whatever TensorFlow 2 does
+
     def __init__(self, trainable: bool = True, name: Any = None, dtype: Any = None, **kwargs: Any) -> None:
         scope, self._reuse = kwargs.pop("_scope", None), kwargs.pop("_reuse", None)
         super().__init__(trainable=trainable, name=name, dtype=dtype, **kwargs)

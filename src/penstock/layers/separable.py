@@ -5,7 +5,7 @@ from typing import Any
 
 from penstock.layers.conv import Conv
 from penstock.layers.input_spec import InputSpec
-from penstock.layers.options import add_weight, channel_axis, input_channels, op_format, set_weight_options
+from penstock.layers.options import add_weight, channel_axis, input_channels, op_format, ordered_config, set_weight_options
 from penstock.layers.signatures import derived_init
 from penstock.ops.array.shape_ops import expand_dims, squeeze
 from penstock.ops.nn.bias import bias_add
@@ -45,7 +45,7 @@ class SeparableConv(Conv):
 
     def get_config(self) -> dict[str, Any]:
         """What it takes to make the layer again."""
-        return {**super().get_config(), "depth_multiplier": self.depth_multiplier}
+        return ordered_config({**super().get_config(), "depth_multiplier": self.depth_multiplier})
 
 
 class SeparableConv1D(SeparableConv):

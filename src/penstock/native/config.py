@@ -6,7 +6,7 @@
     PENSTOCK_DUMP=ir,asm          prints each kernel that is compiled, as LLVM IR, as assembly, or as both
     PENSTOCK_THREADS=4            threads that share a large kernel (default: the CPUs that this process may use, by affinity and quota)
     PENSTOCK_ISA=avx2             kernels use no instructions beyond AVX2, as on a CPU that has no others: to test and measure them there
-    PENSTOCK_WINOGRAD=off         convolutions of 3x3 windows are sums of products too, which take longer and round a little less
+    PENSTOCK_WINOGRAD=off         convolutions of 3x3 and 5x5 windows are sums of products too: they take longer and round a little less
     PENSTOCK_STRICT=1             an error inside the compiler is raised, instead of leaving the region to NumPy: for tests
 """
 from __future__ import annotations
@@ -106,12 +106,12 @@ def set_threads(threads: int) -> None:
 
 
 def get_winograd() -> bool:
-    """May convolutions of 3x3 windows take Winograd's way?"""
+    """May convolutions of 3x3 and 5x5 windows take Winograd's way?"""
     return config.winograd
 
 
 def set_winograd(allowed: bool) -> None:
-    """``penstock.config.set_winograd``: False has convolutions of 3x3 windows computed as sums of products too, in plans that are made from now on.
+    """``penstock.config.set_winograd``: False has convolutions of 3x3 and 5x5 windows computed as sums of products too, in plans made from now on.
 
     >>> import penstock as tf
     >>> tf.config.set_winograd(False)

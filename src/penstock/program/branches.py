@@ -31,7 +31,7 @@ def deciding_feeds(program: Program) -> tuple[int, ...]:
 
 
 def take_branches(program: Program, decided: dict[int, Any]) -> Program:
-    """The program for these values of some feeds, by their numbers, which are scalars."""
+    """The program for these values of some feeds, by their numbers, which are scalars; also without branches that constants decide."""
     walk = Walk(program)
     known: dict[Node, Any] = {program.args[number]: value for number, value in decided.items()}
 
@@ -40,8 +40,9 @@ def take_branches(program: Program, decided: dict[int, Any]) -> Program:
             inputs = [known.get(edge[0], constant_of(edge)) for edge in node.inputs]
             if all(value is not None for value in inputs):
                 known[node] = node.definition.bind(node, None)(*inputs)
-        elif node.definition.branch is not None and node.inputs[0][0] in known:
-            function = node.definition.branch(node.attrs, known[node.inputs[0][0]])
+        elif node.definition.branch is not None:
+            predicate = known.get(node.inputs[0][0], constant_of(node.inputs[0]))
+            function = None if predicate is None else node.definition.branch(node.attrs, predicate)
             if isinstance(function, FuncGraph) and function.signature is None:  # one of a library may be called twice, under the same names
                 return function, node.inputs[1:]
         return None

@@ -173,7 +173,7 @@ def zero_state_tensors(state_size: Any, batch_size: Any, dtype: Any) -> Any:
     def part(size: Any) -> Tensor:
         made = zeros(concat_sizes(batch_size, size), dtype=dtype)
         made.set_shape(concat_sizes(batch_size, size, static=True))
-        imply_static_sizes(None if isinstance(batch_size, Tensor) else batch_size)
+        default_graph().imply(sum(not isinstance(each, Tensor) for each in (batch_size, size)))  # constants for the static shape
         return made
 
     return nest.map_structure(part, state_size)

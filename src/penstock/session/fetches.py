@@ -160,6 +160,8 @@ def _feed_parts(key: Any, value: Any) -> list[tuple[Any, Any]]:
     for kind, _, feed in _user_conversions:
         if isinstance(key, kind) and feed is not None:
             return list(feed(key, value))
+    if isinstance(key, tuple) and len(key) == 1 and isinstance(value, np.ndarray):  # one leaf each, as nests of TensorFlow see it
+        return _feed_parts(key[0], value)
     if isinstance(key, tuple) and isinstance(value, (tuple, list)) and len(key) == len(value):
         return [pair for item, part in zip(key, value) for pair in _feed_parts(item, part)]
     return [(key, value)]

@@ -35,6 +35,9 @@ class TensorHandle:
     def __str__(self) -> str:
         return self._handle
 
+    def __repr__(self) -> str:
+        return f"TensorHandle({self._handle!r})"
+
     @property
     def handle(self) -> str:
         """The text to feed: ``node;number;device``."""

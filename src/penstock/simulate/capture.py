@@ -40,6 +40,7 @@ from penstock.simulate.work_blocks import Measured, PlanOfTask, step_profile
 from penstock.state.resources import Ref, held_value
 
 _WARM = 5  # runs of a step before it counts
+_UPDATES = 3  # of a synchronous optimizer, which another thread makes, after those by which it gets warm
 _SAMPLES = 400
 
 
@@ -78,6 +79,11 @@ class _Timer(Observer):
         self._native = threading.Lock()
         self.measured: dict[Node, Measured] = {}
         self._regions: dict[Node, Described] = {}
+        self._taken: dict[str, int] = {}  # how often each accumulator gave its gradients
+
+    def fewest_updates(self) -> float:
+        """How often gradients were taken of each accumulator; infinity if there is none."""
+        return min(self._taken.values(), default=float("inf"))
 
     def note_memory(self) -> None:
         """Regions have an arena each, beside the results that they hand out. To be called once."""
@@ -93,16 +99,21 @@ class _Timer(Observer):
             self._regions[node] = region
         meets = node.definition.coordinates
         sends = node.definition is Send
+        if meets == "take":
+            self._taken.setdefault(node.name, 0)
 
         by_itself: AbstractContextManager[Any] = self._native if region is not None else nullcontext()
         turns = itertools.cycle([record.seconds] if region is None else [record.seconds, record.together])
 
         def run(*values: Any, **options: Any) -> Any:
             times = next(turns)
+            given = _of_one_worker(values) if meets == "take" else values
             with by_itself, native_alone(times is record.seconds):
                 start, cores = time.perf_counter(), time.process_time()
-                result = kernel(*values, **options)
+                result = kernel(*given, **options)
                 seconds, cores = time.perf_counter() - start, time.process_time() - cores
+            if meets == "take":
+                self._taken[node.name] += 1
             if len(times) < _SAMPLES and not node.definition.blocking:
                 times.append(seconds)
                 if times is record.together:
@@ -131,6 +142,11 @@ def _bytes_of(values: tuple[Any, ...]) -> int:
     return sum(int(getattr(held_value(value), "nbytes", 0)) for value in values)
 
 
+def _of_one_worker(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What takes the mean of some gradients is to be content with one: the other workers are not here, and no update would be made without them."""
+    return (values[0], np.minimum(values[1], np.ones_like(values[1])), *values[2:])
+
+
 def _count(meets: str, values: tuple[Any, ...]) -> int:
     """How many elements or gradients an operation on a queue or an accumulator is about."""
     if meets in ("take", "dequeue_many"):
@@ -151,6 +167,22 @@ class _Watch(RunObserver):
         self._counts: dict[Any, int] = {}
         self._main: set[Any] = set()
         self._began = time.monotonic()
+        self._looked_at = 0  # operations of the graph
+
+    def before(self, run: SessionRun) -> None:
+        operations = run.graph.get_operations()
+        other = next((op for op in operations[self._looked_at:] if self._is_on_another_worker(op.device)), None)
+        self._looked_at = len(operations)
+        if other is not None:
+            print(f"penstock simulate: operation '{other.name}' is on {other.device}, and the program runs as {self._task} alone. What workers do "
+                  "with each other cannot be measured like that; a program whose strategy averages gradients over a ring is simulated without its "
+                  "strategy: penstock simulate --mode allreduce", file=sys.stderr, flush=True)
+            os._exit(1)  # threads of the program may wait for the others
+
+    def _is_on_another_worker(self, device: str) -> bool:
+        job, _, rest = device.partition("/task:")
+        return job.startswith(("/job:worker", "/job:chief")) and rest != "" and \
+            task_name(job.removeprefix("/job:").partition("/")[0], int(rest.partition("/")[0])) != self._task
 
     def after(self, run: SessionRun) -> None:
         session = getattr(run.backend, "_session", None)
@@ -164,7 +196,7 @@ class _Watch(RunObserver):
         if threading.current_thread() is threading.main_thread() and self.profile is None:
             self._main.add(key)
             late = time.monotonic() - self._began > self._order.seconds and count > _WARM + 2
-            if count >= self._order.runs + _WARM or late:
+            if (count >= self._order.runs + _WARM and self._timer.fewest_updates() >= _WARM + _UPDATES) or late:
                 feeds = sum(int(getattr(value, "nbytes", 0)) for value in run.feeds.values())
                 self.profile = self._note(session, key, feeds)
                 raise Enough
@@ -179,8 +211,9 @@ class _Watch(RunObserver):
         beside = []
         for key, plan in plans.items():
             if key not in self._main and self._counts.get(key, 0) >= 2:
-                beside.append(self._profile_of(plan, groups))
-                beside[-1].runs = self._counts[key]
+                other = self._profile_of(plan, groups)
+                other.runs = self._counts[key]
+                beside += [other] if other.waits else []  # one that waits for nothing has its pace from a clock, and takes next to nothing
         counted = [main, *(key for key in plans if key not in self._main)]
         order = self._order
         return JobProfile(" ".join(order.program), order.ps, order.workers, step, beside, _variables(), self._queue_contents(plans, counted))

@@ -76,6 +76,11 @@ class StepProfile:
         """The part of a task, if it has one."""
         return next((part for part in self.parts if part.task == task), None)
 
+    @property
+    def waits(self) -> bool:
+        """Does it meet others at queues or accumulators?"""
+        return any(block.meetings for part in self.parts for block in part.blocks)
+
 
 @dataclass
 class JobProfile:

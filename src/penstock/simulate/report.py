@@ -44,6 +44,20 @@ def describe(profile: JobProfile, cluster: Cluster, result: Result) -> str:
     return "\n".join(lines)
 
 
+def describe_costs(costs: Costs) -> str:
+    """What messages cost, in time of one core."""
+    names = ("a step of a session", "another task's part, for the worker", "a part, for the task that runs it", "a message with tensors, at each end",
+             "a tensor, to send and to receive", "a byte, to send and to receive")
+    columns = [("What messages cost, in time of one core", names)]
+    for name, each in (("on one machine", costs), ("between machines", costs.network)):
+        if each is not None:
+            columns.append((name, (_time(each.step), _time(each.order), _time(each.part), _time(each.message),
+                                   f"{_time(each.send)} + {_time(each.receive)}",
+                                   f"{each.send_byte * 1e9:.2f} + {each.receive_byte * 1e9:.2f} ns")))
+    rows = zip(*((head, *cells) for head, cells in columns))
+    return "\n".join(f"{first:40} " + "".join(f"{cell:>22}" for cell in cells) for first, *cells in rows)
+
+
 def _busiest(result: Result) -> str:
     """The task whose interpreter, of which it has one, or whose cores leave the least time."""
     task, in_python = max(result.busy_interpreters.items(), key=lambda item: item[1])

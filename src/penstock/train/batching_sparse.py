@@ -55,7 +55,7 @@ class SparseStore:
 
     def _restore(self, handles: Tensor, index: int) -> SparseTensor:
         sparse = self._lists[0][index]
-        rank = sparse.dense_shape.shape[0].value if sparse.dense_shape.shape.ndims is not None else None
+        rank = sparse.dense_shape.shape.extent(0) if sparse.dense_shape.shape.ndims is not None else None
         if rank is not None and not self._many:
             rank += 1
         indices, values, shape = TakeManySparseFromTensorsMap(squeeze(handles, [1]), dtype=sparse.dtype.base_dtype, shared_name=self._names[index])

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from penstock.graph import dtypes
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.keys import GraphKeys
@@ -17,7 +19,9 @@ _READS = "global_step_read_op_cache"  # the collection of the tensor that hooks 
 
 def global_step(sess: Any, global_step_tensor: Any) -> int:
     """``tf.train.global_step``: the value of a global step in a session."""
-    return int(global_step_tensor.numpy() if hasattr(global_step_tensor, "numpy") and default_graph().imperative else sess.run(global_step_tensor))
+    at_once = hasattr(global_step_tensor, "numpy") and default_graph().imperative
+    value = global_step_tensor.numpy() if at_once else sess.run(global_step_tensor)
+    return int(np.asarray(value).item())  # an old program may count in a vector of one element
 
 
 def get_global_step(graph: Graph | None = None) -> Any:

@@ -3,11 +3,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError
+from google.protobuf.wrappers_pb2 import Int64Value
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.compat.proto.meta_graph_pb2 import MetaGraphDef
 from tensorboard.compat.proto.op_def_pb2 import OpList
@@ -27,6 +29,7 @@ __all__ = ["export_scoped_meta_graph", "import_scoped", "import_scoped_meta_grap
            "read_meta_graph_file", "register_proto_function", "stripped_op_list_for_graph"]
 
 VERSION = "1.15.5"  # of TensorFlow's API: what a reader may expect of the graph
+_GIT_VERSION = "penstock"
 _UNBOUND = "$unbound_inputs_"  # before the names of inputs that lie outside of an exported scope
 
 
@@ -46,6 +49,8 @@ def export_scoped_meta_graph(filename: str | None = None, graph_def: GraphDef | 
         nodes = _edited_graph(nodes, scope, clear_devices, strip_default_attrs, saver_def if clear_extraneous_savers else None, unbound)
     definition = MetaGraphDef(graph_def=nodes)
     _add_meta_info(definition, meta_info_def, strip_default_attrs)
+    if graph_def is None and scope is None:
+        definition.meta_info_def.any_info.Pack(Int64Value(value=graph.counted_operations()))
     if saver_def is not None:
         definition.saver_def.CopyFrom(saver_def)
     for key in graph.get_all_collection_keys() if collection_list is None else collection_list:
@@ -66,7 +71,7 @@ def _add_meta_info(definition: MetaGraphDef, given: Any, stripped: bool) -> None
     if not info.HasField("stripped_op_list"):
         info.stripped_op_list.CopyFrom(stripped_op_list_for_graph(definition.graph_def))
     info.tensorflow_version = info.tensorflow_version or VERSION
-    info.tensorflow_git_version = info.tensorflow_git_version or "penstock"
+    info.tensorflow_git_version = info.tensorflow_git_version or _GIT_VERSION
     info.stripped_default_attrs = stripped
 
 
@@ -208,9 +213,21 @@ def import_scoped(definition: MetaGraphDef, clear_devices: bool = False, graph: 
     _check_unbound(definition, unbound_inputs_col_name, input_map)
     with graph.as_default():
         scope = graph.unique_name(import_scope, mark_as_used=False) if import_scope else ""
-        elements = import_graph_def(nodes, input_map, return_elements, name=import_scope or "")
+        with _counting_as_saved(definition, graph):
+            elements = import_graph_def(nodes, input_map, return_elements, name=import_scope or "")
         variables = restore_collections(definition, graph, scope or graph.get_name_scope(), restore_collections_predicate)
     return {strip_name_scope(variable.name, scope): variable for variable in variables}, elements, scope
+
+
+@contextmanager
+def _counting_as_saved(definition: MetaGraphDef, graph: Graph) -> Iterator[None]:
+    """A graph that was saved here counts as what TensorFlow would have saved, for the seeds of layers that are added to it."""
+    info, count = definition.meta_info_def, Int64Value()
+    if info.tensorflow_git_version == _GIT_VERSION and info.any_info.Unpack(count):
+        with graph.counting_as(count.value):
+            yield
+    else:
+        yield
 
 
 def _check_unbound(definition: MetaGraphDef, collection: str | None, input_map: dict[str, Any] | None) -> None:

@@ -118,6 +118,7 @@ class GradientDescentOptimizer(RuleOptimizer):
         return scatter_sub(var, grad.indices, delta, use_locking=self._use_locking).op
 
     def _resource_apply_sparse_duplicate_indices(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
+        default_graph().imply(isinstance(self._hyper["alpha"][0], (int, float)))  # TensorFlow makes another constant of it
         return lookup("ResourceScatterAdd").node([handle.handle, indices, -grad * cast(self._tensors["alpha"], grad.dtype.base_dtype)], {})
 
 
@@ -311,7 +312,10 @@ class AdamOptimizer(RuleOptimizer):
     def _decay_and_add(self, slot: Any, beta: Tensor, rows: Tensor, indices: Tensor) -> Tensor:
         decayed = assign(slot, slot * beta, use_locking=self._use_locking)
         with control_dependencies([decayed]):
-            return to_tensor(scatter_add(slot, indices, rows, use_locking=self._use_locking))
+            added = to_tensor(scatter_add(slot, indices, rows, use_locking=self._use_locking))
+        if added.op.definition.snapshot:
+            default_graph().imply(-1)  # TensorFlow does not read a resource as soon as it is written
+        return added
 
     def _finish(self, update_ops: list[Any], name_scope: str) -> Operation:
         power1, power2 = self._get_beta_accumulators()

@@ -23,6 +23,7 @@ from penstock.train.queue_runner import QueueRunner
 from penstock.train.saveable import all_saveable_objects
 from penstock.train.saver_builder import BaseSaverBuilder, BulkSaverBuilder
 from penstock.train.saver_mismatches import describe_mismatches
+from penstock.train.saver_objects import restore_objects
 from penstock.train.saver_snapshot import SAVED, SNAPSHOT, BackgroundSave
 from penstock.train.saver_values import read_values, variables_by_name, write_values
 from penstock.variables.naming import prepend_name_scope, strip_name_scope
@@ -237,6 +238,8 @@ class Saver:
         try:
             sess.run(saver_def.restore_op_name, {saver_def.filename_tensor_name: save_path})
         except errors.NotFoundError as error:
+            if restore_objects(sess, save_path, self._var_list):
+                return
             raise _restore_error(error, "a Variable name or other graph key that is missing from the checkpoint") from error
         except errors.InvalidArgumentError as error:
             mismatches = describe_mismatches(sess.graph, saver_def.filename_tensor_name, save_path)
@@ -296,7 +299,7 @@ class Saver:
                           clear_devices: bool = False, clear_extraneous_savers: bool = False, strip_default_attrs: bool = False,
                           save_debug_info: bool = False) -> Any:
         """Writes the graph, its collections and this saver to ``filename``; returns the MetaGraphDef."""
-        return export_meta_graph(filename, graph_def=default_graph().as_graph_def(add_shapes=True), saver_def=self.saver_def,
+        return export_meta_graph(filename, saver_def=self.saver_def,
                                  collection_list=collection_list, as_text=as_text, export_scope=export_scope, clear_devices=clear_devices,
                                  clear_extraneous_savers=clear_extraneous_savers, strip_default_attrs=strip_default_attrs)
 

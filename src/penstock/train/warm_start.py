@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penstock.checkpoint.contents import CheckpointReader, checkpoint_path, load_checkpoint
+from penstock.checkpoint.object_keys import keys_by_name
 from penstock.graph import dtypes
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Tensor
@@ -40,6 +41,7 @@ def warm_start(ckpt_to_initialize_from: str, vars_to_warm_start: Any = ".*", var
 
     ``vars_to_warm_start`` is a regular expression for trainable variables, a list of such or of variables, or None (those of the two maps alone).
     """
+    logging.info("Warm-starting from: %s", ckpt_to_initialize_from)
     path = checkpoint_path(ckpt_to_initialize_from)
     reader = load_checkpoint(path)
     vocabularies, previous = dict(var_name_to_vocab_info or {}), dict(var_name_to_prev_var_name or {})
@@ -47,18 +49,33 @@ def warm_start(ckpt_to_initialize_from: str, vars_to_warm_start: Any = ".*", var
     unknown = (set(vocabularies) | set(previous)) - set(chosen)
     if unknown:
         raise ValueError(f"You provided names of variables that are not warm-started: {', '.join(sorted(unknown))}")
+    previous = {**_keys_of_objects(reader, path, chosen, set(vocabularies) | set(previous)), **previous}
     for name, parts in sorted(chosen.items()):
         old = previous.get(name, name)
         if name in vocabularies:
             _remap(reader, path, old, parts, vocabularies[name])
         else:
             init_from_checkpoint(path, {old: parts if parts[0]._get_save_slice_info() is not None else parts[0]})
-        logging.info("Warm-starting variable: %s; prev_var_name: %s", name, old if old != name else "Unchanged")
+        logging.debug("Warm-starting variable: %s; prev_var_name: %s", name, old if old != name else "Unchanged")
+    logging.info("Warm-started %d variables.", len(chosen))
+
+
+def _keys_of_objects(reader: CheckpointReader, path: str, chosen: Iterable[str], renamed: set[str]) -> dict[str, str]:
+    """{variable: its key}, if the checkpoint names variables by the objects that hold them."""
+    keys = keys_by_name(reader)
+    if keys is None:
+        return {}
+    missing = sorted(set(chosen) - keys.keys() - renamed)
+    if missing:
+        raise ValueError(f"{path} is a checkpoint of objects, which does not have all variables that are warm-started. They are: {sorted(chosen)}; "
+                         f"missing from the checkpoint are: {missing}")
+    return {name: keys[name] for name in chosen if name in keys}
 
 
 def _variables_by_name(wanted: Any, named: Iterable[str]) -> dict[str, list[Variable]]:
     """{name: parts of the variable}."""
     if isinstance(wanted, str) or wanted is None:
+        logging.info("Warm-starting variables only in TRAINABLE_VARIABLES.")
         candidates = [] if wanted is None else get_collection(GraphKeys.TRAINABLE_VARIABLES, wanted)
     elif not isinstance(wanted, list):
         raise ValueError(f"`vars_to_warm_start` must be a `list` or `str`. Given type is {type(wanted)}")

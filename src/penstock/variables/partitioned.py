@@ -9,7 +9,7 @@ from penstock.graph import dtypes
 from penstock.graph.convert import register_tensor_conversion_function
 from penstock.graph.dtypes import DType
 from penstock.graph.node import Tensor
-from penstock.graph.scopes import name_scope
+from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.graph.shape import TensorShape, as_shape
 from penstock.ops.array.pack import concat, split
 from penstock.ops.constant import identity
@@ -49,8 +49,20 @@ class PartitionedVariable:
     def __init__(self, name: str, shape: Any, dtype: Any, variable_list: Sequence[Variable], partitions: Sequence[int]) -> None:
         if not isinstance(variable_list, (list, tuple)):
             raise TypeError(f"variable_list is not a list or tuple: {variable_list}")
-        if any(part._get_save_slice_info() is None for part in variable_list):
-            raise ValueError("All variables in variable_list must have a save_slice_info available.")
+        if not isinstance(partitions, (list, tuple)):
+            raise TypeError(f"partitions is not a list or tuple: {partitions}")
+        if not all(number >= 1 for number in partitions):
+            raise ValueError(f"partition values must be positive: {partitions}")
+        if not variable_list:
+            raise ValueError("variable_list may not be empty")
+        slices = [part._get_save_slice_info() for part in variable_list]
+        if None in slices:
+            raise ValueError(f"All variables must have a save_slice_info available: {[part.name for part in variable_list]}")
+        if len(shape) != len(partitions):
+            raise ValueError(f"len(shape) != len(partitions): {shape} vs. {partitions}")
+        if any(list(each.full_shape) != as_shape(shape).as_list() for each in slices):
+            raise ValueError(f"All variables' full shapes must match shape: {shape}; but full shapes were: "
+                             f"{[each.full_shape for each in slices]}")
         self._name, self._shape, self._dtype = name, as_shape(shape), dtypes.as_dtype(dtype)
         self._variable_list, self._partitions = list(variable_list), list(partitions)
         self._as_tensor_value: Tensor | None = None
@@ -100,7 +112,7 @@ class PartitionedVariable:
 
     def as_tensor(self) -> Tensor:
         """The parts put together, read anew at each call."""
-        with name_scope(None):
+        with name_scope(None), control_dependencies(None):  # as reads of other variables
             return self._concat()
 
     def _concat(self) -> Tensor:

@@ -101,6 +101,8 @@ def _optimizers(tf):
     for name in ("GradientDescent", "Adagrad", "Adam"):
         yield name + " of embeddings", lambda name=name: getattr(train, name + "Optimizer")(0.1).minimize(
             tf.reduce_mean(tf.nn.embedding_lookup(tf.get_variable("w", [30, 2]), tf.placeholder(tf.int32, [None]))))
+        yield name + " of embeddings in a resource", lambda name=name: getattr(train, name + "Optimizer")(0.1).minimize(
+            tf.reduce_mean(tf.nn.embedding_lookup(tf.get_variable("w", [30, 2], use_resource=True), tf.placeholder(tf.int32, [None]))))
 
 
 def _models(tf):

@@ -37,6 +37,11 @@ def _calls(tf, np):
     yield "losses of a layer", lambda x, v, r: [_read_losses(tf.layers.Dense(3, kernel_regularizer=tf.nn.l2_loss), x) for _ in range(2)]
     yield "losses of a Keras layer", lambda x, v, r: _read_losses(tf.keras.layers.Dense(3, kernel_regularizer=tf.keras.regularizers.l2(0.1)), x)
     yield "rows of a resource, and their gradient", lambda x, v, r: tf.gradients(tf.gather(r, [0, 1, 1]), r)
+    yield "gradients of given gradients", lambda x, v, r: tf.gradients([x * x, tf.sin(x)], x, [None, x])
+    for arguments, results, variables in ((1, 1, 0), (2, 1, 0), (1, 2, 0), (2, 2, 2)):
+        yield f"custom gradient of {arguments} arguments, {results} results, {variables} variables", \
+            lambda x, v, r, counts=(arguments, results, variables): _custom_gradient(tf, x, *counts)
+    yield "reversible block", lambda x, v, r: tf.contrib.layers.rev_block(x, x, lambda a: tf.layers.dense(a, 6), lambda a: tf.layers.dense(a, 6), 2)
     yield "unit_norm", lambda x, v, r: tf.contrib.layers.unit_norm(x, 1)
     yield "spatial_softmax", lambda x, v, r: tf.contrib.layers.spatial_softmax(tf.constant(images))
 
@@ -45,6 +50,24 @@ def _read_losses(layer, x):
     """Asks a layer for its losses twice."""
     layer(x)
     return [layer.losses, layer.losses]
+
+
+def _custom_gradient(tf, x, arguments, results, variables):
+    """The gradient of a function that has its own."""
+    @tf.custom_gradient
+    def function(*args):
+        weights = [tf.get_variable(f"w{index}", [6], use_resource=True, initializer=tf.zeros_initializer()) for index in range(variables)]
+        values = [args[0] * tf.add_n(weights) if weights else args[0] * 2.0] * results
+
+        def gradient(*dys):
+            return [dys[0]] * arguments
+
+        def gradient_with_variables(*dys, **options):
+            return [dys[0]] * arguments, [tf.reduce_sum(dys[0], 0) for _ in options["variables"]]
+        return tuple(values), gradient_with_variables if variables else gradient
+    with tf.variable_scope("inside", use_resource=True):
+        ys = function(*[tf.identity(x) for _ in range(arguments)])
+    tf.gradients(ys[0] if isinstance(ys, (list, tuple)) else ys, x)
 
 
 def cases(tf, np):

@@ -9,7 +9,7 @@ from penstock.native.calls import Array, Buffer
 from penstock.native.config import config
 from penstock.native.contract import winograd
 from penstock.native.contract.product import Epilogue
-from penstock.native.contract.winograd import worthwhile
+from penstock.native.contract.winograd import scheme_for
 from penstock.native.emitter import Emitter
 from penstock.native.table.call_table import CallTable
 from penstock.ops.nn.conv import _backprop_filter, _backprop_input, _forward
@@ -20,6 +20,13 @@ pytestmark = pytest.mark.usefixtures("each_isa")
 ATTRS = {"strides": [1, 1, 1, 1], "dilations": [1, 1, 1, 1], "padding": "SAME", "data_format": "NHWC", "explicit_paddings": []}
 
 
+@pytest.fixture(params=[3, 5], ids="{0}x{0}".format)
+def taps(request, monkeypatch):
+    """Of a window, along an axis. Gradients for filters take Winograd's way even where few pixels are summed."""
+    monkeypatch.setitem(winograd._LEAST_SUMMED, 5, winograd._LEAST_SQUARES)
+    return request.param
+
+
 def near(found, expected):
     """Within the tolerance that is promised for Winograd's algorithm; the expected values are computed in float64."""
     assert found.shape == expected.shape and np.abs(found - expected).max() / np.abs(expected).max() < 3e-5
@@ -28,25 +35,25 @@ def near(found, expected):
 @pytest.mark.parametrize(("shape", "outputs", "padding"), [
     ((2, 20, 22, 64), 64, "SAME"), ((3, 18, 17, 40), 33, "VALID"), ((8, 14, 15, 36), 50, "SAME"), ((4, 30, 9, 100), 64, "EXPLICIT")])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_winograd(shape, outputs, padding, threads):
+def test_winograd(shape, outputs, padding, taps, threads):
     rng = np.random.default_rng(12)
     attrs = {**ATTRS, "padding": padding, "explicit_paddings": [0, 0, 2, 1, 0, 3, 0, 0] if padding == "EXPLICIT" else []}
-    x, f = rng.standard_normal(shape), rng.standard_normal((3, 3, shape[3], outputs))
+    x, f = rng.standard_normal(shape), rng.standard_normal((taps, taps, shape[3], outputs))
     expected = _forward(x, f, **attrs)
     dy, sizes, filter_sizes = rng.standard_normal(expected.shape), np.array(x.shape, np.int32), np.array(f.shape, np.int32)
     small = [each.astype(np.float32) for each in (x, f, dy)]
-    assert worthwhile((3, 3), (1, 1), (1, 1), f.shape[2:], shape[0], expected.shape[1:3], small[0].dtype)
+    assert scheme_for((taps, taps), (1, 1), (1, 1), f.shape[2:], shape[0], expected.shape[1:3], small[0].dtype).taps == taps
     near(run_op(lookup("Conv2D"), small[:2], attrs, threads)[0], expected)
     near(run_op(lookup("Conv2DBackpropInput"), [sizes, *small[1:]], attrs, threads)[0], _backprop_input(sizes, f, dy, **attrs))
     near(run_op(lookup("Conv2DBackpropFilter"), [small[0], filter_sizes, small[2]], attrs, threads)[0],
          _backprop_filter(x, filter_sizes, dy, **attrs))
 
 
-def test_winograd_in_groups(monkeypatch):
+def test_winograd_in_groups(monkeypatch, taps):
     """Squares that do not fit the cache together; with an epilogue, and added to what was there."""
     monkeypatch.setattr(winograd, "_CACHE", 1)
     rng = np.random.default_rng(13)
-    x, f, bias, dy = (rng.standard_normal(shape, np.float32) for shape in ((3, 27, 25, 32), (3, 3, 32, 48), (48,), (3, 27, 25, 48)))
+    x, f, bias, dy = (rng.standard_normal(shape, np.float32) for shape in ((3, 27, 25, 32), (taps, taps, 32, 48), (48,), (3, 27, 25, 48)))
     wide = [each.astype(np.float64) for each in (x, f, dy)]
     found = run(lambda emit, *arrays: emit.convolve.conv2d(*arrays[:2], (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1),
                                                            epilogue=Epilogue(arrays[2], lower_bound=0.0)), x, f, bias)
@@ -62,10 +69,10 @@ def test_winograd_in_groups(monkeypatch):
 
 @pytest.mark.parametrize("read", [False, True])
 @pytest.mark.parametrize("depth", [5, 32])  # without Winograd, and with
-def test_filter_gradient_into_a_variable(depth, read):
+def test_filter_gradient_into_a_variable(taps, depth, read):
     """Gradient descent: the filter itself is what the gradient is added to; its rate is known, or read in the step."""
     rng = np.random.default_rng(14)
-    x, dy, start = (rng.standard_normal(shape, np.float32) for shape in ((2, 20, 20, depth), (2, 20, 20, 40), (3, 3, depth, 40)))
+    x, dy, start = (rng.standard_normal(shape, np.float32) for shape in ((2, 20, 20, depth), (2, 20, 20, 40), (taps, taps, depth, 40)))
     sizes, emitter, rate = np.array(start.shape, np.int32), Emitter(2), np.asarray(0.1, np.float32)
     arrays = [Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides) for value in (x, dy, start, rate)]
     epilogue = Epilogue(arrays[2], -1.0, rate=arrays[3]) if read else Epilogue(arrays[2], -0.1)
@@ -108,30 +115,32 @@ def data(*shapes):
     return [rng.standard_normal(shape, np.float32) for shape in shapes]
 
 
-PLAIN = ((1, 32, 32, 32), (3, 3, 32, 32), (1, 32, 32, 32))
+def plain(taps):
+    return data((1, 32, 32, 32), (taps, taps, 32, 32), (1, 32, 32, 32))
 
 
 @pytest.mark.parametrize("place", [(9, 13), (0, 0), (31, 30)], ids=str)
 @pytest.mark.parametrize("value", [1e6, -1e9, 3e37, np.inf, np.nan])
-def test_an_outlier_of_the_image_touches_only_what_sees_it(value, place):
-    x, f, dy = data(*PLAIN)
+def test_an_outlier_of_the_image_touches_only_what_sees_it(value, place, taps):
+    x, f, dy = plain(taps)
     for image in (x, dy):
         changed = image.copy()
         changed[0, place[0], place[1], 5] = value
         images = (changed, dy) if image is x else (x, changed)
-        check_beside(images[0], f, images[1], 3e-6 if image is x else 1e-4)  # a huge dy meets small pixels in the gradient for the filter
+        # a huge dy meets small pixels in the gradient for the filter; of 25 taps the smallest is smaller than of 9
+        check_beside(images[0], f, images[1], 3e-6 if image is x else {3: 1e-4, 5: 5e-4}[taps])
 
 
 @pytest.mark.parametrize("value", [1e6, 3e37, np.inf, np.nan])
-def test_an_outlier_of_the_filter(value):
-    x, f, dy = data(*PLAIN)
+def test_an_outlier_of_the_filter(value, taps):
+    x, f, dy = plain(taps)
     f[1, 0, 3, 4] = value
     check_beside(x, f, dy)
 
 
-def test_masked_maps():
+def test_masked_maps(taps):
     """Half of a map is masked, and has no gradient."""
-    x, f, dy = data((2, 15, 18, 40), (3, 3, 40, 33), (2, 15, 18, 33))
+    x, f, dy = data((2, 15, 18, 40), (taps, taps, 40, 33), (2, 15, 18, 33))
     x[:, :7] = -1e9
     dy[:, :8] = 0
     check_beside(x, f, dy)
@@ -139,9 +148,9 @@ def test_masked_maps():
     check_beside(x, f, dy)
 
 
-def test_a_spoilt_square_is_added_to_what_was_there():
+def test_a_spoilt_square_is_added_to_what_was_there(taps):
     """Unsafe squares go through the epilogue once: a residual that is added, a bound, a variable that a gradient is taken from."""
-    x, f, dy = data(*PLAIN)
+    x, f, dy = plain(taps)
     x[0, 9, 13, 5] = 1e6
     residual, wanted = dy, exact(x, f, dy)
 
@@ -172,10 +181,10 @@ def test_error_on_plain_data(depth):
         assert error.max() <= 6 * largest and np.mean(error ** 2) ** 0.5 <= 4 * mean
 
 
-def test_the_switch(monkeypatch):
+def test_the_switch(monkeypatch, taps):
     def labels():
         emitter = Emitter(1)
-        arrays = [Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides) for value in data(*PLAIN[:2])]
+        arrays = [Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides) for value in plain(taps)[:2]]
         emitter.convolve.conv2d(*arrays, (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1))
         return [call.label for call in emitter.calls]
 

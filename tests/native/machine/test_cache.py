@@ -44,6 +44,15 @@ def test_second_time_from_disk(monkeypatch):
     assert works()
 
 
+def test_storing_leaves_random_numbers_of_the_program_alone(monkeypatch):
+    monkeypatch.setattr(cache, "_room", {})
+    random.seed(7)
+    before = random.getstate()
+    assert works()
+    assert cache.entries()
+    assert random.getstate() == before
+
+
 @pytest.mark.parametrize("damage", [b"", b"garbage", None, "cut", "flip"])
 def test_damaged_entries_are_rebuilt(damage, caplog):
     assert works()

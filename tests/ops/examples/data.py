@@ -85,6 +85,8 @@ for op_type, *more in (("RepeatDataset", number(2)), ("TakeDataset", number(2)),
                        ("ModelDataset",), ("NonSerializableDataset",), ("MaxIntraOpParallelismDataset", number(2)),
                        ("PrivateThreadPoolDataset", number(2)), ("OptimizeDataset", strings("map_fusion")), ("CacheDataset", text(b""))):
     example(op_type, numbers, *more, **NUMBERS)
+example("AnonymousRandomSeedGenerator", number(3), number(4), exact=False)
+example("ShuffleDatasetV2", numbers, number(2), lambda: REGISTRY["AnonymousRandomSeedGenerator"](number(3), number(4))[0], **NUMBERS)
 example("ConcatenateDataset", numbers, numbers, **NUMBERS)
 example("ZipDataset", [numbers, numbers], output_types=[dt.int64, dt.int64], output_shapes=[[], []])
 example("DirectedInterleaveDataset", numbers, [numbers, numbers], **NUMBERS)

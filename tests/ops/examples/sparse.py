@@ -87,7 +87,7 @@ example("DenseToSparseSetOperation", np.array([[1, 2], [5, 4]]), np.array([[0, 0
         set_operation="intersection", dynamic=True)
 example("SparseToSparseSetOperation", np.array([[0, 0], [0, 1]]), longs(1, 2), longs(2, 2), np.array([[0, 0], [1, 0]]), longs(2, 9),
         longs(2, 1), set_operation="b-a", dynamic=True)
-example("SetSize", np.array([[0, 0], [0, 1], [1, 0]]), longs(1, 1, 2), longs(2, 2))
+example("SetSize", np.array([[0, 0], [0, 1], [1, 0]]), longs(1, 1, 2), longs(2, 2), dynamic=True)
 
 # ids of a matrix of 5 rows: row 1 has two and an invalid one, row 3 has none
 LOOKUP = np.array([[0, 0], [1, 0], [1, 1], [1, 2], [2, 1], [4, 0]], np.int64)

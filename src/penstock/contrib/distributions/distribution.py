@@ -71,7 +71,8 @@ class Distribution:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "__init__" in cls.__dict__:
+        own = cls.__module__.partition(".")[0] == __name__.partition(".")[0]
+        if "__init__" in cls.__dict__ and (own or super(cls, cls).__init__ is Distribution.__init__):  # a program's normal distribution is a Normal
             cls.__init__ = _remembers_arguments(cls.__init__)  # type: ignore[method-assign]
 
     def __init__(self, dtype: Any, reparameterization_type: ReparameterizationType, validate_args: bool, allow_nan_stats: bool,

@@ -196,7 +196,7 @@ class VBN:
         with tf.variable_scope(name, "VBN", values=[reference_batch]) as self._scope:
             ndims = reference_batch.shape.ndims
             self._parameter_shape = [1] * ndims
-            self._parameter_shape[axis] = reference_batch.shape[axis].value
+            self._parameter_shape[axis] = reference_batch.shape.extent(axis)
             self._example_axes = [each for each in range(ndims) if each not in (axis, self._batch_axis)]
             self._is_reshaped = self._example_axes != list(range(ndims))[:-2]
             self._mean, self._squares = _statistics(reference_batch, [each for each in range(ndims) if each != axis])

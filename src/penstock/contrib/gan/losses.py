@@ -74,7 +74,7 @@ def wasserstein_gradient_penalty(real_data: Any, generated_data: Any, generator_
             if data.shape.ndims is None:
                 raise ValueError(f"`{name}` can't have unknown rank.")
         differences = generated - real
-        batch = differences.shape[0].value or tf.shape(differences)[0]
+        batch = differences.shape.extent(0) or tf.shape(differences)[0]
         between = real + tf.random_uniform([batch] + [1] * (differences.shape.ndims - 1)) * differences
         # At the root of name scopes, so that the discriminator's update ops are those of its own scope.
         with tf.name_scope(None), tf.variable_scope(discriminator_scope, "gpenalty_dscope", reuse=AUTO_REUSE):

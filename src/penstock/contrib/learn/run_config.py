@@ -23,7 +23,7 @@ class ClusterConfig:
     """``tf.contrib.learn.ClusterConfig``: which task of which cluster this process is, from TF_CONFIG."""
 
     def __init__(self, master: str | None = None, evaluation_master: str | None = None) -> None:
-        tf_config = environment()
+        tf_config = environment(takes_empty=True)
         task = tf_config.get("task", {})
         job, index = task.get("type"), self.get_task_id()
         cluster = ClusterSpec(tf_config.get("cluster", {}))
@@ -80,7 +80,8 @@ class RunConfig(ClusterConfig, run_config.RunConfig):
             tf_config=session, tf_random_seed=tf_random_seed, save_summary_steps=save_summary_steps, save_checkpoints_secs=save_checkpoints_secs,
             save_checkpoints_steps=save_checkpoints_steps, keep_checkpoint_max=keep_checkpoint_max,
             keep_checkpoint_every_n_hours=keep_checkpoint_every_n_hours, log_step_count_steps=log_step_count_steps, protocol=protocol,
-            model_dir=chosen_model_dir(environment(), model_dir), session_config=session_config, train_distribute=None, eval_distribute=None,
+            model_dir=chosen_model_dir(environment(takes_empty=True), model_dir or None), session_config=session_config, train_distribute=None,
+            eval_distribute=None,
             experimental_distribute=None, experimental_max_worker_delay_secs=None, device_fn=None, service=None, global_id_in_cluster=None,
             session_creation_timeout_secs=session_creation_timeout_secs)
 

@@ -80,7 +80,7 @@ def ParseDataTensorOrDict(data: Any) -> tuple[Any, Any, TensorForestDataSpec]:
         _describe(spec.sparse.add(), "sparse_features", data.dtype, -1)
         return None, tf.SparseTensor(data.indices, CastToFloat(data.values), data.dense_shape), spec
     data = tf.convert_to_tensor(data)
-    width = data.shape.with_rank(2)[1].value
+    width = data.shape.with_rank(2).extent(1)
     if width is None:
         raise ValueError(f"The number of features of {data.name} is unknown: give it a shape, as [None, num_features].")
     _describe(spec.dense.add(), "dense_features", data.dtype, width)
@@ -102,8 +102,8 @@ def _columns(data: dict[Any, Any], spec: TensorForestDataSpec) -> tuple[list[Any
             sparse.append(tf.SparseTensor(feature.indices, CastToFloat(feature.values), feature.dense_shape))
         else:
             feature = tf.expand_dims(feature, 1) if feature.shape.ndims == 1 else feature
-            _describe(spec.dense.add(), GetColumnName(key, len(dense)), feature.dtype, feature.shape[1].value)
-            spec.dense_features_size += feature.shape[1].value
+            _describe(spec.dense.add(), GetColumnName(key, len(dense)), feature.dtype, feature.shape.extent(1))
+            spec.dense_features_size += feature.shape.extent(1)
             dense.append(CastToFloat(feature))
     return dense, sparse
 

@@ -14,9 +14,8 @@ from penstock.contrib.training.state_saver import NextQueuedSequenceBatch, Seque
 from penstock.errors import CancelledError, OutOfRangeError
 from penstock.graph.composite import SparseTensorValue
 from penstock.graph.dtypes import string
-from penstock.graph.graph import default_graph
 from penstock.ops.sparse.sparse_functions import sparse_reshape
-from penstock.ops.sparse.sparse_serialize import TakeManySparseFromTensorsMap, add_many_sparse_to_tensors_map
+from penstock.ops.sparse.sparse_serialize import add_many_sparse_to_tensors_map, take_many_sparse_from_tensors_map
 from penstock.ops.text.strings import as_string, string_join
 from penstock.summary import summary
 from penstock.train.queue_runner import QueueRunner, add_queue_runner
@@ -40,24 +39,19 @@ def batch_sequences_with_states(input_key: Any, input_sequences: Any, input_cont
         steps = _number_of_steps(sequences)
         for key in sorted(key for key, value in context.items() if _is_sparse(value)):
             sequences[_CONTEXT + key] = _repeat_per_segment(_sparse_tensor(context.pop(key)), steps, num_unroll)
-        tables = {key: _Table(_sparse_tensor(value)) for key, value in sorted(sequences.items()) if _is_sparse(value)}
+        sequences, sparse_keys, stored = deconstruct_sparse_tensor_seq(sequences)
         if make_keys_unique:
             suffix = tf.random_uniform((), minval=0, maxval=100000000, dtype=tf.int32, seed=make_keys_unique_seed)
             input_key = string_join([input_key, as_string(suffix)])
         saver = SequenceQueueingStateSaver(
             batch_size, num_unroll, input_length=input_length, input_key=input_key,
-            input_sequences={key: tables[key].handles if key in tables else value for key, value in sequences.items()}, input_context=context,
-            initial_states=initial_states, capacity=capacity, allow_small_batch=allow_small_batch)
+            input_sequences=sequences, input_context=context, initial_states=initial_states, capacity=capacity, allow_small_batch=allow_small_batch)
         summary.scalar(f"queue/{saver.barrier.name}/ready_segment_batches_", tf.cast(saver.barrier.ready_size(), tf.float32))
         add_queue_runner(QueueRunner(saver, [saver.prefetch_op] * num_threads, queue_closed_exception_types=(OutOfRangeError, CancelledError)))
         batch = saver.next_batch
-        for key, table in tables.items():
-            segments = table.take(batch.sequences[key], num_unroll, batch_size)
-            if key.startswith(_CONTEXT):
-                del batch.sequences[key]
-                batch.context[key.removeprefix(_CONTEXT)] = _first_steps(segments)
-            else:
-                batch.sequences[key] = segments
+        reconstruct_sparse_tensor_seq(batch.sequences, sparse_keys, stored, batch_size, num_unroll)
+        for key in [key for key in batch.sequences if key.startswith(_CONTEXT)]:
+            batch.context[key.removeprefix(_CONTEXT)] = _first_steps(batch.sequences.pop(key))
         return batch
 
 
@@ -144,18 +138,22 @@ def _first_steps(segments: tf.SparseTensor) -> tf.SparseTensor:
     return sparse_reshape(one_step, tf.concat([shape[:1], shape[2:]], 0))
 
 
-class _Table:
-    """Where the steps of a sparse sequence wait; ``handles`` stand for them in the barrier."""
+def deconstruct_sparse_tensor_seq(input_sequence: dict[str, Any], shared_name: str | None = None) -> tuple[dict[str, Any], Any, list[Any]]:
+    """(the sequences, keys of the sparse ones, operations that store them): handles, one per step, stand for what is sparse.
 
-    def __init__(self, value: tf.SparseTensor) -> None:
-        self._name = default_graph().unique_name("sparse_sequence", mark_as_used=True)
-        self._dtype = value.values.dtype
-        self.handles = add_many_sparse_to_tensors_map(value, shared_name=self._name)
+    ``shared_name`` is the table that they wait in; by default each has one of its own.
+    """
+    keys = sorted(key for key, value in input_sequence.items() if _is_sparse(value))
+    handles = {key: add_many_sparse_to_tensors_map(_sparse_tensor(input_sequence[key]), shared_name=shared_name or "") for key in keys}
+    return {**input_sequence, **handles}, keys or None, [handles[key].op for key in keys]
 
-    def take(self, handles: tf.Tensor, num_unroll: int, batch_size: Any) -> tf.SparseTensor:
-        """The segments [batch, num_unroll, ...] whose handles [batch, num_unroll] were taken from the barrier."""
-        indices, values, shape = TakeManySparseFromTensorsMap(tf.reshape(handles, [-1]), dtype=self._dtype, shared_name=self._name)
-        step = indices[:, :1]
-        indices = tf.concat([step // num_unroll, tf.mod(step, num_unroll), indices[:, 1:]], 1)
+
+def reconstruct_sparse_tensor_seq(sequence: dict[str, Any], sparse_tensor_keys: Any, tensor_op_list: list[Any], batch_size: Any,
+                                  num_unroll: int) -> None:
+    """Puts the segments [batch, num_unroll, ...] in the place of their handles [batch, num_unroll], in ``sequence``."""
+    for key, stored in zip(sparse_tensor_keys or (), tensor_op_list):
+        steps = take_many_sparse_from_tensors_map(stored, tf.reshape(sequence[key], [-1]))
+        step = steps.indices[:, :1]
+        indices = tf.concat([step // num_unroll, tf.mod(step, num_unroll), steps.indices[:, 1:]], 1)
         extents = tf.stack([tf.cast(batch_size, tf.int64), tf.constant(num_unroll, tf.int64)])
-        return tf.SparseTensor(indices, values, tf.concat([extents, shape[1:]], 0))
+        sequence[key] = tf.SparseTensor(indices, steps.values, tf.concat([extents, steps.dense_shape[1:]], 0))

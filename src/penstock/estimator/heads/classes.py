@@ -190,8 +190,13 @@ class MultiLabelHead(ClassHead):
                  name: str | None = None) -> None:
         if n_classes is None or n_classes < 2:
             raise ValueError(f"n_classes must be > 1 for multi-label classification. Given: {n_classes}")
+        if label_vocabulary is not None and not isinstance(label_vocabulary, (list, tuple)):
+            raise ValueError(f"label_vocabulary must be a list or tuple. Given type: {type(label_vocabulary)}")
+        for threshold in thresholds or ():
+            if not 0.0 < threshold < 1.0:
+                raise ValueError(f"thresholds must be in (0, 1) range. Given: {threshold}")
         super().__init__(n_classes, weight_column, label_vocabulary, loss_reduction, loss_fn, name)
-        self.logits_dimension, self._thresholds = n_classes, checked_thresholds(thresholds)
+        self.logits_dimension, self._thresholds = n_classes, tuple(thresholds or ())
         self._watched = [self._number(each) for each in classes_for_class_based_metrics or ()]
 
     def _number(self, watched: Any) -> int:

@@ -28,6 +28,8 @@ def multi_label_head(n_classes: int, weight_column: Any = None, thresholds: Any 
                      loss_reduction: str = _OVER_BATCH, loss_fn: Callable[..., Any] | None = None, classes_for_class_based_metrics: Any = None,
                      name: str | None = None) -> MultiLabelHead:
     """``tf.contrib.estimator.multi_label_head``."""
+    if n_classes is None or n_classes < 2:
+        raise ValueError(f"n_classes must be > 1 for multi-class classification. Given: {n_classes}")
     return MultiLabelHead(n_classes, weight_column, thresholds, label_vocabulary, loss_reduction, loss_fn, classes_for_class_based_metrics, name)
 
 

@@ -19,10 +19,10 @@ from penstock.ops.nn.nn_ops import l2_normalize as normalize
 
 def _with_signature(function: Callable[..., Any], name: str, arguments: str) -> Callable[..., Any]:
     """``function`` with Keras's name and arguments."""
-    namespace: dict[str, Any] = {"function": function}
+    namespace: dict[str, Any] = {"function": function, "__name__": __name__}  # by its name AutoGraph knows it for a library's
     exec(f"def {name}({arguments}): return function({arguments})", namespace)
     made = namespace[name]
-    made.__doc__, made.__module__ = f"``tf.keras.backend.{name}``.", __name__
+    made.__doc__ = f"``tf.keras.backend.{name}``."
     return made
 
 

@@ -33,7 +33,7 @@ class Compiled:
         self._model, self._strategy = model, strategy
         self._ends = ends_of(model, strategy)
         names = model.output_names
-        functions, targets = loss_functions(loss, names), _targets(target_tensors, names)
+        functions, targets = loss_functions(loss or {}, names), _targets(target_tensors, names)
         self.endpoints = [Endpoint(output, name, function, target) for output, name, function, target in
                           zip(self._ends.outputs, names, functions, targets)]
         if loss_weights is not None and not isinstance(loss_weights, (Mapping, list, tuple)):

@@ -45,7 +45,7 @@ def network_config(network: Any) -> dict[str, Any]:
     layers = [{"name": layer.name, "class_name": type(layer).__name__, "config": layer.get_config(),
                "inbound_nodes": [_node_config(node, kept) for index, node in enumerate(layer._inbound_nodes)
                                  if node_key(layer.name, index) in kept and node.inbound_layers]}
-              for layer in network._topology.layers]
+              for layer in network.layers]
     return {"name": network.name, "layers": layers, "input_layers": ends(network._nested_inputs), "output_layers": ends(network._nested_outputs)}
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.graph import version2
 from penstock.graph.scopes import name_scope
 from penstock.keras import losses
 from penstock.keras.metrics import functions, registry
@@ -150,11 +151,13 @@ def metric_object(metric: Any, endpoint: Endpoint, weighted: bool) -> Metric:
     function = _metric_function(metric, endpoint)
     if isinstance(function, Metric):
         return function
-    return MeanMetricWrapper(function, name=("weighted_" if weighted else "") + _metric_name(metric, function))
+    return MeanMetricWrapper(function, name=("weighted_" if weighted and not version2.enabled() else "") + _metric_name(metric, function))
 
 
 def _metric_name(metric: Any, function: Any) -> str:
-    """As TensorFlow 1 reports it: "acc" for "accuracy"."""
+    """As TensorFlow 1 reports it: "acc" for "accuracy"; with the behaviour of TensorFlow 2, a string is the name."""
+    if version2.enabled() and isinstance(metric, str):
+        return metric
     if metric in _ACCURACY:
         return "acc"
     if metric in _CROSSENTROPY:

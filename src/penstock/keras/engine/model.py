@@ -424,6 +424,8 @@ class Model(Network):
     def _on_batch(self, mode: str, x: Any, y: Any, sample_weight: Any, class_weight: Any, reset_metrics: bool) -> Any:
         self._assert_compiled()
         xs, ys, weights = self._standardize(x, y, sample_weight, class_weight)
+        if mode == "train":
+            self._check_trainable_weights_consistency()
         outputs = self._step_for(mode, weights)([*xs, *ys, *(weight for weight in weights if weight is not None)])
         if reset_metrics:
             self.reset_metrics()

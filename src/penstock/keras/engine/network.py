@@ -50,6 +50,7 @@ class Network(Layer):
         if not self.__dict__.get("_initialized"):
             super().__init__(name=name, **kwargs)
         self._initialized, self._is_graph_network = True, True
+        self._autocast = False  # its layers cast
         self._inbound_nodes: list[Node] = []
         self._extra_outputs: list[Any] = []  # what losses and metrics are made of, besides the outputs
         self._nested_inputs, self._nested_outputs = _as_lists(inputs), _as_lists(outputs)
@@ -71,7 +72,9 @@ class Network(Layer):
             self._extra_outputs += tensors
             connect_ops(tensors)
             self._topology = topology(self.inputs, [*self.outputs, *self._extra_outputs])
-            self._layers = list(self._topology.layers)
+            known = set(self._layers)
+            added = [layer for layer in topology(self.inputs, tensors).layers if layer not in known]
+            self._layers += added  # behind those that were there, as in TensorFlow: see ``layers``
 
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
         """Adds losses; a tensor that is computed of tensors of a graph network becomes a part of it."""
@@ -270,7 +273,9 @@ class Network(Layer):
         inputs, outputs, layers = configuration.rebuild(config, custom_objects)
         network = cls(inputs=inputs, outputs=outputs, name=config.get("name"))
         own = set(network.layers)
-        network._extend([tensor for layer in layers if layer not in own for tensor in nest.flatten(layer._inbound_nodes[-1].output_tensors)])
+        others = [layer for layer in layers if layer not in own]  # that no output needs: those of losses and metrics
+        network._layers += others
+        network._extend([tensor for layer in others for tensor in nest.flatten(layer._inbound_nodes[-1].output_tensors)])
         return network
 
     def summary(self, line_length: int | None = None, positions: Any = None, print_fn: Any = None) -> None:

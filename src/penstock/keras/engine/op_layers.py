@@ -30,6 +30,8 @@ _PREFIX = "tf_op_layer_"
 class TensorFlowOpLayer(Layer):
     """One operation, described by its NodeDef; ``constants`` are the inputs that are not the model's, by their places."""
 
+    _autocast = False
+
     def __init__(self, node_def: Any, name: str, constants: dict[Any, Any] | None = None, trainable: bool = True, dtype: Any = None) -> None:
         super().__init__(name=_PREFIX + name, trainable=trainable, dtype=dtype)
         if isinstance(node_def, dict):
@@ -71,6 +73,8 @@ def _input_type(node: NodeDef, index: int) -> Any:
 class AddLoss(Layer):
     """Adds its input to the losses of the model: ``model.add_loss(tensor)`` as a layer."""
 
+    _autocast = False
+
     def __init__(self, unconditional: bool, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.unconditional = unconditional
@@ -87,6 +91,8 @@ class AddLoss(Layer):
 
 class AddMetric(Layer):
     """Adds its input to the metrics of the model: ``model.add_metric(tensor, ...)`` as a layer."""
+
+    _autocast = False
 
     def __init__(self, aggregation: str | None = None, metric_name: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)

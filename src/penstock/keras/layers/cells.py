@@ -17,7 +17,7 @@ from penstock.keras.layers.cell_operations import CellStep
 from penstock.layers import activations, initializers
 from penstock.layers.base import Layer
 from penstock.layers.branching import learning_phase, smart_cond
-from penstock.layers.options import add_weight, set_weight_options, weight_config
+from penstock.layers.options import add_weight, ordered_config, set_weight_options, weight_config
 from penstock.ops.array.fill import ones_like, zeros
 from penstock.ops.array.pack import concat, split, unstack
 from penstock.ops.array.shape_ops import shape
@@ -164,7 +164,7 @@ class Cell(Layer):
                   **weight_config(self, "kernel", "recurrent", "bias"), "dropout": self.dropout, "recurrent_dropout": self.recurrent_dropout}
         if self.recurrent_activation is not None:
             config["recurrent_activation"] = activations.serialize(self.recurrent_activation)
-        return config
+        return ordered_config(config)
 
 
 class SimpleRNNCell(Cell):
@@ -321,7 +321,7 @@ class LSTMCell(Cell):
 
     def get_config(self) -> dict[str, Any]:
         """What it takes to make the cell again."""
-        return {**super().get_config(), "unit_forget_bias": self.unit_forget_bias, "implementation": self.implementation}
+        return ordered_config({**super().get_config(), "unit_forget_bias": self.unit_forget_bias, "implementation": self.implementation})
 
 
 class PeepholeLSTMCell(LSTMCell):

@@ -20,6 +20,7 @@ from penstock.layers.options import (
     normalize_data_format,
     normalize_padding,
     normalize_tuple,
+    ordered_config,
     output_length,
     weight_config,
     windowed_shape,
@@ -162,7 +163,7 @@ class ConvLSTM2D(RNN):
                   "use_bias": cell.use_bias, **weight_config(cell, "kernel", "recurrent", "bias"), "unit_forget_bias": cell.unit_forget_bias,
                   "activity_regularizer": regularizers.serialize(self.activity_regularizer), "dropout": cell.dropout,
                   "recurrent_dropout": cell.recurrent_dropout}
-        return config
+        return ordered_config(config)
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:

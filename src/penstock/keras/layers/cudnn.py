@@ -11,7 +11,7 @@ from penstock.keras.layers.cells import GRUCell, LSTMCell
 from penstock.keras.layers.recurrent import CellRNN
 from penstock.layers import initializers, regularizers
 from penstock.layers.base import Layer
-from penstock.layers.options import add_weight, weight_config
+from penstock.layers.options import add_weight, ordered_config, weight_config
 from penstock.ops.array.pack import concat, split
 from penstock.ops.array.shape_ops import reshape
 from penstock.variables.initializers import Ones
@@ -60,9 +60,9 @@ class _CuDNN(CellRNN):
     def get_config(self) -> dict[str, Any]:
         """What it takes to make the layer again."""
         names = ("return_sequences", "return_state", "go_backwards", "stateful", "time_major")
-        return {**Layer.get_config(self), **{name: getattr(self, name) for name in names}, "units": self.cell.units,
+        return ordered_config({**Layer.get_config(self), **{name: getattr(self, name) for name in names}, "units": self.cell.units,
                 **weight_config(self.cell, "kernel", "recurrent", "bias"),
-                "activity_regularizer": regularizers.serialize(self.activity_regularizer)}
+                "activity_regularizer": regularizers.serialize(self.activity_regularizer)})
 
 
 class CuDNNGRU(_CuDNN):
@@ -100,4 +100,4 @@ class CuDNNLSTM(_CuDNN):
 
     def get_config(self) -> dict[str, Any]:
         """What it takes to make the layer again."""
-        return {**super().get_config(), "unit_forget_bias": self.cell.unit_forget_bias}
+        return ordered_config({**super().get_config(), "unit_forget_bias": self.cell.unit_forget_bias})

@@ -13,6 +13,7 @@ from penstock.layers.options import (
     input_channels,
     normalize_data_format,
     op_format,
+    ordered_config,
     output_length,
     set_weight_options,
     weight_config,
@@ -68,6 +69,6 @@ class DepthwiseConv2D(Conv2D):
         config = super().get_config()
         for name in ("filters", "kernel_initializer", "kernel_regularizer", "kernel_constraint"):
             del config[name]
-        return {**config, "depth_multiplier": self.depth_multiplier, **weight_config(self, "depthwise"),
+        return ordered_config({**config, "depth_multiplier": self.depth_multiplier, **weight_config(self, "depthwise"),
                 "activation": activations.serialize(self.activation),
-                "activity_regularizer": regularizers.serialize(self.activity_regularizer)}
+                "activity_regularizer": regularizers.serialize(self.activity_regularizer)})

@@ -7,7 +7,7 @@ from penstock.graph import dtypes
 from penstock.graph.shape import TensorShape
 from penstock.layers import regularizers, settings
 from penstock.layers.base import Layer
-from penstock.layers.options import add_weight, set_weight_options, weight_config
+from penstock.layers.options import add_weight, ordered_config, set_weight_options, weight_config
 from penstock.ops.array.cast import cast
 from penstock.ops.math.compare import not_equal
 from penstock.ops.sparse.embedding import embedding_lookup
@@ -15,6 +15,8 @@ from penstock.ops.sparse.embedding import embedding_lookup
 
 class Embedding(Layer):
     """``tf.keras.layers.Embedding``; with ``mask_zero`` the number 0 is a step that does not count."""
+
+    _autocast = False  # its inputs are numbers of rows
 
     def __init__(self, input_dim: int, output_dim: int, embeddings_initializer: Any = "uniform", embeddings_regularizer: Any = None,
                  activity_regularizer: Any = None, embeddings_constraint: Any = None, mask_zero: bool = False, input_length: Any = None,
@@ -53,6 +55,7 @@ class Embedding(Layer):
 
     def get_config(self) -> dict[str, Any]:
         """What it takes to make the layer again."""
-        return {**super().get_config(), "input_dim": self.input_dim, "output_dim": self.output_dim, **weight_config(self, "embeddings"),
+        return ordered_config({
+                **super().get_config(), "input_dim": self.input_dim, "output_dim": self.output_dim, **weight_config(self, "embeddings"),
                 "activity_regularizer": regularizers.serialize(self.activity_regularizer), "mask_zero": self.mask_zero,
-                "input_length": self.input_length}
+                "input_length": self.input_length})

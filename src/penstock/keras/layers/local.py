@@ -20,6 +20,7 @@ from penstock.layers.options import (
     normalize_data_format,
     normalize_padding,
     normalize_tuple,
+    ordered_config,
     output_length,
     set_weight_options,
     weight_config,
@@ -137,8 +138,9 @@ class _LocallyConnected(Layer):
     def get_config(self) -> dict[str, Any]:
         """What it takes to make the layer again."""
         names = ("filters", "kernel_size", "strides", "padding", "data_format", "use_bias", "implementation")
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}, "activation": activations.serialize(self.activation),
-                "activity_regularizer": regularizers.serialize(self.activity_regularizer), **weight_config(self, "kernel", "bias")}
+        return ordered_config({
+            **super().get_config(), **{name: getattr(self, name) for name in names}, "activation": activations.serialize(self.activation),
+            "activity_regularizer": regularizers.serialize(self.activity_regularizer), **weight_config(self, "kernel", "bias")})
 
 
 class LocallyConnected1D(_LocallyConnected):

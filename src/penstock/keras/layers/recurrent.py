@@ -8,7 +8,7 @@ from penstock.keras.layers.rnn import RNN
 from penstock.layers import activations, regularizers
 from penstock.layers.base import Layer
 from penstock.layers.input_spec import InputSpec
-from penstock.layers.options import weight_config
+from penstock.layers.options import ordered_config, weight_config
 from penstock.platform import logging
 
 
@@ -44,7 +44,7 @@ class CellRNN(RNN):
         if cell.recurrent_activation is not None:
             config["recurrent_activation"] = activations.serialize(cell.recurrent_activation)
         config.update({name: getattr(cell, name) for name in ("unit_forget_bias", "implementation", "reset_after") if hasattr(cell, name)})
-        return config
+        return ordered_config(config)
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:

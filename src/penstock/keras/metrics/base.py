@@ -25,6 +25,7 @@ from penstock.variables.modes import VariableAggregation, VariableSynchronizatio
 class Metric(Layer):
     """``tf.keras.metrics.Metric``."""
 
+    _autocast = False
     _call_result: Any = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:

@@ -1,6 +1,7 @@
 """Optimizers by name; optimizers of ``tf.train`` in the dress of Keras."""
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from penstock.graph import dtypes
@@ -25,6 +26,9 @@ class TFOptimizer:
             with name_scope("TFOptimizer"):
                 self.iterations = Variable(0, dtype=dtypes.int64, name="iterations", trainable=False, use_resource=True)
             track_variable(self.iterations)
+
+    def _checkpoint_children(self) -> Iterator[tuple[str, Any]]:
+        yield "optimizer", self.optimizer
 
     def get_updates(self, loss: Any, params: Any) -> list[Any]:
         """The operations of one step."""

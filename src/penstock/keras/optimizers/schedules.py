@@ -38,7 +38,7 @@ class _Formula(LearningRateSchedule):
     def __call__(self, step: Any) -> Any:
         rate, *rest = self.get_config().values()
         name = rest.pop()
-        return type(self).formula(rate, step, *rest, name=name)
+        return inspect.unwrap(type(self).formula)(rate, step, *rest, name=name)  # a tensor, in imperative style, too
 
     def get_config(self) -> dict[str, Any]:
         """What it takes to make it again."""
@@ -84,7 +84,8 @@ class PiecewiseConstantDecay(LearningRateSchedule):
 
     def __call__(self, step: Any) -> Any:
         step = to_tensor(step)
-        return decay.piecewise_constant(step, [cast(limit, step.dtype.base_dtype) for limit in self.boundaries], self.values, name=self.name)
+        boundaries = [cast(limit, step.dtype.base_dtype) for limit in self.boundaries]
+        return inspect.unwrap(decay.piecewise_constant)(step, boundaries, self.values, name=self.name)
 
     def get_config(self) -> dict[str, Any]:
         """What it takes to make it again."""

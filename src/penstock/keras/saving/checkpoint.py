@@ -14,6 +14,7 @@ from tensorboard.compat.proto.trackable_object_graph_pb2 import TrackableObjectG
 
 from penstock.checkpoint.checkpoint_state import get_checkpoint_state, remove_checkpoint, update_checkpoint_state
 from penstock.checkpoint.contents import load_checkpoint
+from penstock.checkpoint.object_keys import stored_object_graph
 from penstock.graph import dtypes
 from penstock.graph.function import init_scope
 from penstock.graph.graph import default_graph
@@ -90,13 +91,12 @@ class RestoreStatus:
 
     def __init__(self, root: Any, path: str | None) -> None:
         self._root, self._path = root, path
-        self._graph = TrackableObjectGraph()
         self._restored: set[int] = set()  # ids of variables
         self._used: set[int] = set()  # numbers of nodes of the checkpoint's graph
         self._kept: list[Any] = []  # the variables, so that their ids are not used again
         self._reader = None if path is None else load_checkpoint(path)
-        if self._reader is not None and self._reader.has_tensor(object_graph.GRAPH_KEY):
-            self._graph.ParseFromString(bytes(np.asarray(self._reader.get_tensor(object_graph.GRAPH_KEY), object).item()))
+        stored = None if self._reader is None else stored_object_graph(self._reader)
+        self._graph = TrackableObjectGraph() if stored is None else stored
 
     def restore_more(self) -> bool:
         """Restores variables that are there now and were not before; True if nothing of the checkpoint is left."""

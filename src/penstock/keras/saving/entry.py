@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.checkpoint.checkpoint_state import is_there
 from penstock.errors import NotFoundError
+from penstock.graph import version2
 from penstock.keras.optimizers.optimizer import OptimizerV2
 from penstock.keras.saving import hdf5, object_graph, saved_model
 from penstock.keras.saving.checkpoint import RestoreStatus
@@ -26,9 +27,11 @@ def _may_overwrite(path: str, overwrite: bool) -> bool:
 
 def save_model(model: Any, filepath: Any, overwrite: bool = True, include_optimizer: bool = True, save_format: str | None = None,
                signatures: Any = None, options: Any = None) -> None:
-    """``tf.keras.models.save_model``: in HDF5, unless ``save_format`` is "tf"."""
+    """``tf.keras.models.save_model``: in HDF5, unless ``save_format``, or the behaviour of TensorFlow 2, says "tf"."""
     if save_format not in (None, "h5", "hdf5", "keras", "tf", "tensorflow"):
         raise ValueError(f'Unknown format "{save_format}". Was expecting one of {{"tf", "h5"}}.')
+    if save_format is None and version2.enabled():
+        save_format = "tf"
     if hdf5.is_hdf5(filepath) or save_format not in ("tf", "tensorflow"):
         if not model._is_graph_network and type(model).__name__ != "Sequential":
             raise NotImplementedError("Saving the model to HDF5 format requires the model to be a Functional model or a Sequential model. It does "

@@ -16,17 +16,22 @@ from tensorboard.compat.proto.trackable_object_graph_pb2 import TrackableObjectG
 from penstock.checkpoint.bundle_writer import BundleWriter
 from penstock.checkpoint.checkpoint_state import update_checkpoint_state
 from penstock.checkpoint.contents import load_checkpoint
+from penstock.checkpoint.object_keys import GRAPH_KEY, stored_object_graph
+from penstock.graph.scopes import device
 from penstock.keras.optimizers.optimizer import OptimizerV2
 from penstock.layers.base import Layer
 from penstock.layers.module import Module
 from penstock.layers.sessions import assign_values, values_of
 from penstock.layers.tracking import contained
+from penstock.ops.constant import constant
+from penstock.ops.flow.misc import no_op
 from penstock.platform import logging
 from penstock.train.optimizer import Optimizer
+from penstock.train.saveable import ResourceVariableSaveable, SaveableObject, SaveSpec, VariableSaveable
+from penstock.variables.resource_variable import ResourceVariable
 from penstock.variables.template import captured
 from penstock.variables.variable import Variable
 
-GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
 _VALUE = ".ATTRIBUTES/VARIABLE_VALUE"
 _HIDDEN = frozenset(["_layers", "_trainable_weights", "_non_trainable_weights", "_metrics", "_inbound_nodes", "_outbound_nodes"])
 
@@ -57,7 +62,8 @@ def children(parent: Any) -> Iterator[tuple[str, Any]]:
     elif hasattr(parent, "_checkpoint_children"):
         yield from parent._checkpoint_children()
     elif isinstance(parent, Optimizer):
-        yield from sorted((name, variable) for (name, _), variable in parent._non_slots.items())
+        names = sorted({name for name, _ in parent._non_slots})
+        yield from ((name, variable) for name in names if (variable := parent._get_non_slot_variable(name)) is not None)
     elif isinstance(parent, OptimizerV2):
         yield "iter", parent.iterations
         yield from ((name, value) for name, value in sorted(parent._hyper.items()) if isinstance(value, Variable))
@@ -87,7 +93,7 @@ def _layer_children(parent: Any) -> Iterator[tuple[str, Any]]:
         if id(variable) not in named:
             yield variable.op.name.rpartition("/")[2], variable
     optimizer = getattr(parent, "optimizer", None)
-    if isinstance(optimizer, OptimizerV2) and optimizer._weights:
+    if (isinstance(optimizer, OptimizerV2) and optimizer._weights) or hasattr(optimizer, "_checkpoint_children"):
         yield "optimizer", optimizer
 
 
@@ -146,6 +152,27 @@ def _slots(optimizer: OptimizerV2 | Optimizer) -> Iterator[tuple[Any, str, Any]]
         for variable, named in optimizer._slots.items():
             if name in named:
                 yield variable, name, named[name]
+
+
+def object_saveables(root: Any) -> list[SaveableObject]:
+    """What a ``tf.train.Saver`` saves, so that its checkpoints name variables as those of objects do, and hold the graph of objects, too."""
+    variables, graph = _values(root)
+    saveables = [ResourceVariableSaveable(variable, "", key) if isinstance(variable, ResourceVariable) else
+                 VariableSaveable(variable._as_graph_element(), "", key) for key, variable in variables.items()]
+    return [*saveables, _ObjectGraphSaveable(graph)]
+
+
+class _ObjectGraphSaveable(SaveableObject):
+    """The graph of objects: a constant, which is not restored."""
+
+    def __init__(self, graph: TrackableObjectGraph) -> None:
+        with device("/device:CPU:0"):
+            tensor = constant(graph.SerializeToString(), name="object_graph")
+        super().__init__(tensor, [SaveSpec(tensor, "", GRAPH_KEY)], GRAPH_KEY)
+
+    def restore(self, restored_tensors: list[Any], restored_shapes: Any) -> Any:
+        """Nothing."""
+        return no_op()
 
 
 def save(root: Any, prefix: str) -> None:
@@ -243,10 +270,9 @@ class LoadStatus:
 def load(root: Any, prefix: str) -> LoadStatus:
     """Gives the variables of a model the values of a checkpoint."""
     reader = load_checkpoint(prefix)
-    if not reader.has_tensor(GRAPH_KEY):
+    graph = stored_object_graph(reader)
+    if graph is None:
         return _load_by_name(root, reader)
-    graph = TrackableObjectGraph()
-    graph.ParseFromString(bytes(np.asarray(reader.get_tensor(GRAPH_KEY), object).item()))
     pairs = [(variable, reader.get_tensor(graph.nodes[node].attributes[0].checkpoint_key)) for variable, node in matched_variables(root, graph)]
     saved = {id(variable) for variable, _ in pairs}
     missing = [variable.name for variable in root.weights if id(variable) not in saved]

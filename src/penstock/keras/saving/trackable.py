@@ -4,10 +4,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
 from tensorboard.compat.proto.trackable_object_graph_pb2 import TrackableObjectGraph
 
 from penstock.checkpoint.contents import load_checkpoint
+from penstock.checkpoint.object_keys import GRAPH_KEY, stored_object_graph
 from penstock.keras.saving import object_graph
 
 
@@ -131,12 +131,11 @@ def list_objects(root_trackable: Any) -> list[Any]:
 def object_metadata(save_path: str) -> TrackableObjectGraph:
     """``tf.contrib.checkpoint.object_metadata``: the graph of the objects that a checkpoint holds."""
     reader = load_checkpoint(save_path)
-    if not reader.has_tensor(object_graph.GRAPH_KEY):
+    graph = stored_object_graph(reader)
+    if graph is None:
         raise ValueError(f"The specified checkpoint \"{save_path}\" does not appear to be object-based (saved with TF2) since it is missing the key "
-                         f"\"{object_graph.GRAPH_KEY}\". Likely it was created with the TF1 name-based saver and does not contain an object "
+                         f"\"{GRAPH_KEY}\". Likely it was created with the TF1 name-based saver and does not contain an object "
                          "dependency graph.")
-    graph = TrackableObjectGraph()
-    graph.ParseFromString(bytes(np.asarray(reader.get_tensor(object_graph.GRAPH_KEY), object).item()))
     return graph
 
 

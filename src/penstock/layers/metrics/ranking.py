@@ -27,8 +27,7 @@ from penstock.ops.sparse.sets import set_difference, set_intersection, set_size
 from penstock.ops.sparse.sparse_functions import sparse_concat, sparse_reshape, sparse_retain
 from penstock.variables.assign import assign_add
 
-# Nodes that TensorFlow has beside ours, on whose number seeds that are not given depend: it does not know the rank of the size of a set.
-_NODES_OF_AXES, _NODES_OF_CLASS = 3, 9
+_NODES_OF_CLASS = 9  # that TensorFlow has beside ours, on whose number seeds that are not given depend
 
 
 def precision_at_k(labels: Any, predictions: Any, k: int, class_id: int | None = None, weights: Any = None, metrics_collections: Any = None,
@@ -87,7 +86,6 @@ def _share(what: str, misses: str, labels: Any, classes: Any, k: int | None, cla
 
 def _streaming_count(kind: str, labels: Any, classes: Any, k: int | None, class_id: int | None, weights: Any) -> Metric:
     with name_scope(None, _at_k(kind, k, class_id), [classes, labels, weights]) as scope:
-        default_graph().imply(_NODES_OF_AXES)
         total = cast(reduce_sum(_count(kind, labels, classes, class_id, weights)), dtypes.float64)
         variable = metric_variable([], dtypes.float64, name=scope)
         return variable, assign_add(variable, total, name="update")
@@ -184,7 +182,6 @@ def streaming_average_precision_at_top_k(labels: Any, classes: Any, weights: Any
             most_update = assign_add(most, batch, name="update")
         with name_scope(None, "total", [precision]) as total_scope:
             total = metric_variable([], dtypes.float64, name=total_scope)
-            default_graph().imply(_NODES_OF_AXES)
             total_update = assign_add(total, reduce_sum(precision, name="batch_total"), name="update")
         value = div_no_nan(total, most, name="mean")
         return collected(value, div_no_nan(total_update, most_update, name=scope), metrics_collections, updates_collections)

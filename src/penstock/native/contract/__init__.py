@@ -5,7 +5,7 @@
     product.py                                                      a product as calls: its parts and blocks
     gemm.py, packing.py, microkernel.py, tile.py                    the kernel, from the outside to the inner loop
     panels.py                                                       a right factor that many blocks of rows share is copied once
-    winograd.py, winograd_kernel.py, winograd_matrices.py           3x3 convolutions with fewer multiplications
+    winograd.py, winograd_kernel.py, winograd_matrices.py           3x3 and 5x5 convolutions with fewer multiplications
     winograd_guard.py                                               what of them has to be sums of products: squares with outliers
     volumes.py                                                      convolutions of volumes: ``emit.volumes``
     narrow.py                                                       float16 and bfloat16, by way of float32

@@ -13,8 +13,8 @@ from penstock.errors import KernelError
 from penstock.native.calls import Array, row_major
 from penstock.native.contract.product import Epilogue, Product, emit
 from penstock.native.contract.products import check_dtype
-from penstock.native.contract.winograd import GRADIENT_TERMS, Winograd
-from penstock.native.contract.winograd import worthwhile as winograd_is_worthwhile
+from penstock.native.contract.winograd import GRADIENT_TERMS, Winograd, scheme_for
+from penstock.native.contract.winograd_matrices import Scheme
 from penstock.ops.nn import data_formats
 from penstock.ops.nn.conv_shape import conv_windows
 from penstock.ops.nn.windows import Windows
@@ -83,9 +83,10 @@ class Convolutions:
         x = self.image(input, data_format)
         kernel, groups = self.b.contiguous(filter), self._groups(x.shape[3], filter.shape)
         result = self.b.empty((x.shape[0], *w.output, filter.shape[3]), x.dtype)
-        if groups == 1 and self._winograd(w, x, filter.shape):
+        scheme = self._winograd(w, x, filter.shape, groups)
+        if scheme is not None:
             added, step = self._with_added(epilogue, result.shape)
-            winograd = Winograd(self.b, x.shape[0], w.output, filter.shape[2], filter.shape[3], w.before)
+            winograd = Winograd(self.b, scheme, x.shape[0], w.output, filter.shape[2], filter.shape[3], w.before)
             winograd.convolve(x, kernel, result, added, step, "conv2d")
         else:
             self._convolve(x, kernel, result, grids(w), groups, epilogue)
@@ -101,9 +102,11 @@ class Convolutions:
         dy = self._gradient(out_backprop, data_format, (sizes[0], *w.output, filter.shape[3]))
         result = self.b.empty((sizes[0], *w.size, depth), dy.dtype)
         down, across = grids(w)
-        if groups == 1 and self._winograd(w, dy, filter.shape):
-            transposed = self._transposed_filter(filter, (0, 1, 3), (0, 1, 3))
-            winograd = Winograd(self.b, sizes[0], w.size, filter.shape[3], filter.shape[2], (2 - w.before[0], 2 - w.before[1]), GRADIENT_TERMS)
+        scheme = self._winograd(w, dy, filter.shape, groups)
+        if scheme is not None:
+            transposed = self._transposed_filter(filter, (0, 1, scheme.taps), (0, 1, scheme.taps))
+            pads = tuple(scheme.taps - 1 - before for before in w.before)
+            winograd = Winograd(self.b, scheme, sizes[0], w.size, filter.shape[3], filter.shape[2], pads, GRADIENT_TERMS)
             winograd.convolve(dy, transposed, result, Epilogue(), 0, "conv2d input gradient")
             return from_channels_last(result, data_format)
         image = result
@@ -128,8 +131,9 @@ class Convolutions:
         result = self.b.empty(shape, x.dtype) if into is None else into
         epilogue, step = self._with_added(epilogue, shape)
         size, (down, across) = x.dtype.itemsize, grids(w)
-        if groups == 1 and self._winograd(w, x, shape) and result.contiguous:
-            winograd = Winograd(self.b, x.shape[0], w.output, shape[2], shape[3], w.before, GRADIENT_TERMS)
+        scheme = self._winograd(w, x, shape, groups, filter_gradient=True)
+        if scheme is not None and result.contiguous:
+            winograd = Winograd(self.b, scheme, x.shape[0], w.output, shape[2], shape[3], w.before, GRADIENT_TERMS)
             winograd.filter_gradient(x, dy, result, epilogue, "conv2d filter gradient")
             return result
         pixels, columns = x.shape[0] * math.prod(w.output), shape[3] // groups
@@ -154,9 +158,10 @@ class Convolutions:
         array = channels_last(array, data_format)
         return array if array.strides[3] == array.dtype.itemsize or array.shape[3] == 1 else self.b.contiguous(array)
 
-    def _winograd(self, w: Windows, x: Array, filter_shape: Ints) -> bool:
-        return self.b.winograd and winograd_is_worthwhile(
-            w.window, w.strides, w.dilations, (filter_shape[2], filter_shape[3]), x.shape[0], w.output, x.dtype)
+    def _winograd(self, w: Windows, x: Array, filter_shape: Ints, groups: int, filter_gradient: bool = False) -> Scheme | None:
+        if groups > 1 or not self.b.winograd:
+            return None
+        return scheme_for(w.window, w.strides, w.dilations, (filter_shape[2], filter_shape[3]), x.shape[0], w.output, x.dtype, filter_gradient)
 
     def _gradient(self, array: Array, data_format: str, shape: Ints) -> Array:
         """The output's gradient with its channels last: all pixels at equal distances."""

@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from penstock.native.contract.tile import DEPTH, PAIR, STRIDE, TileModule
 from penstock.native.vector.pieces import advance, loop, maximum, minimum, number
-from penstock.native.vector.vectors import I32, I64, IR, POINTER, zeros
+from penstock.native.vector.vectors import I32, I64, IR, POINTER, prefetch, zeros
 
 STAGE = 16  # windows that are gathered at a time, before they are cut into tiles
 PANEL_ROWS = DEPTH + 16  # of a panel of B: with room for a whole square
@@ -109,6 +109,7 @@ class Packing:
         starts = [b.add(e0, number(v * self.tile.lanes)) for v in range(_SHORT + 1)]
         vectors = [(b.mul(start, number(self.size)), self.m.first_lanes(b, b.sub(e1, start)), b.icmp_signed("<", start, e1)) for start in starts[:-1]]
         is_short = b.icmp_signed("<=", e1, starts[-1])
+        line_below = b.mul(w["stride_y"], w["line_step"])
         before = b.block
         head, body, done = (b.append_basic_block(name) for name in ("head", "body", "done"))
         b.branch(head)
@@ -123,6 +124,7 @@ class Packing:
         whole = b.and_(b.and_(inside, b.icmp_signed(">=", ix, number(0))), b.icmp_signed(">=", limit, e1))
         with b.if_else(b.and_(whole, is_short)) as (quick, any_piece):
             with quick:  # no padding, and the masks are known: most windows of an image with few channels
+                prefetch(b, advance(b, source, line_below))  # what the next line of windows begins with, which no cache foresees
                 for at, mask, is_there in vectors:
                     with b.if_then(is_there):
                         self.m.store(b, self.m.masked_load(b, advance(b, source, at), mask), advance(b, target, at))

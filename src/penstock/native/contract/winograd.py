@@ -1,12 +1,12 @@
-"""Winograd's convolution: 3x3 windows with strides of 1 take a fourth of the multiplications, in 36 products of matrices.
+"""Winograd's convolution: windows with strides of 1 take a fourth (3x3) or about a third (5x5) of the multiplications, in 36 products of matrices.
 
-Images are cut into squares of 4x4 output pixels. A square of 6x6 input pixels and a filter are transformed to 36 numbers each (per channel); in
-between, a convolution is a product of matrices for each of the 36. The gradient for the filter is the same, transposed. Squares are worked on in
-groups that stay in the cache.
+Images are cut into squares of 4x4 output pixels, or of 2x2 for 5x5 windows. A square of 6x6 input pixels and a filter are transformed to 36 numbers
+each (per channel); in between, a convolution is a product of matrices for each of the 36. The gradient for the filter is the same, transposed.
+Squares are worked on in groups that stay in the cache.
 
 Over normal data and the layers of VGG, the largest error is 0.1 to 2 times that of PyTorch's sums of products for convolutions and gradients for
 inputs, and up to 3.9 times for gradients for filters, where PyTorch's is a few units in the last place (``benchmarks/NUMBERS.md``): sums of gradients
-are kept short for that.
+are kept short for that. Those of 5x5 windows round alike, which is up to 5 times PyTorch's error.
 Squares where it would be larger, since an outlier stands beside much smaller pixels, and those with elements that are huge or no numbers, are
 computed as sums of products (``winograd_guard``). ``PENSTOCK_WINOGRAD=off`` leaves all convolutions to these.
 """
@@ -23,14 +23,15 @@ from penstock.native.config import config
 from penstock.native.contract import winograd_kernel as kernel
 from penstock.native.contract.product import PARTS, Epilogue, Product, emit, ranges
 from penstock.native.contract.winograd_guard import list_code
-from penstock.native.contract.winograd_matrices import STEP, TAPS
+from penstock.native.contract.winograd_matrices import SCHEMES, SIDE, Scheme
 
 if TYPE_CHECKING:
     from penstock.native.emitter import Emitter
 
-PLANES = 36
-_CACHE = 12 << 20  # bytes of transformed squares in flight
-_LEAST_DEPTH, _LEAST_SQUARES = 32, 48  # below, the transforms cost more than they save
+PLANES = SIDE * SIDE
+_CACHE = 6 << 20  # bytes of transformed squares in flight
+_LEAST_DEPTH, _LEAST_SQUARES = 16, 48  # below, the transforms cost more than they save
+_LEAST_SUMMED = {3: _LEAST_SQUARES, 5: 512}  # by a gradient for a filter: products sum fewer so exactly that the transforms' rounding would show
 GRADIENT_TERMS = 32  # of a sum in registers, for gradients: longer ones round more (128: 6 times PyTorch's error), shorter ones cost time
 _LINE = 16  # elements after each plane: planes at distances of powers of two would compete for the same lines of the cache
 
@@ -38,8 +39,8 @@ _LINE = 16  # elements after each plane: planes at distances of powers of two wo
 class Squares:
     """The squares of a convolution, in groups."""
 
-    def __init__(self, images: int, size: tuple[int, ...], channels: int) -> None:
-        self.down, self.across = (-(-extent // STEP) for extent in size)
+    def __init__(self, images: int, size: tuple[int, ...], step: int, channels: int) -> None:
+        self.down, self.across = (-(-extent // step) for extent in size)
         self.count = images * self.down * self.across
         most = max(_CACHE // (PLANES * 4 * channels), 84)
         self.group = -(-self.count // max(-(-self.count // most), 1))
@@ -50,34 +51,36 @@ class Squares:
             yield start, min(self.group, self.count - start)
 
 
-def worthwhile(window: tuple[int, ...], strides: tuple[int, ...], dilations: tuple[int, ...], depths: tuple[int, int], images: int,
-               output: tuple[int, ...], dtype: np.dtype) -> bool:
-    """Is Winograd's algorithm allowed, possible, and faster?"""
-    if not config.winograd:
-        return False
-    if tuple(window) != (3, 3) or set(strides) != {1} or set(dilations) != {1} or dtype != np.float32 or min(depths) < _LEAST_DEPTH:
-        return False
-    return images * math.prod(-(-extent // STEP) for extent in output) >= _LEAST_SQUARES
+def scheme_for(window: tuple[int, ...], strides: tuple[int, ...], dilations: tuple[int, ...], depths: tuple[int, int], images: int,
+               output: tuple[int, ...], dtype: np.dtype, filter_gradient: bool = False) -> Scheme | None:
+    """How Winograd's algorithm is done, if it is allowed, possible, and faster."""
+    scheme = SCHEMES.get(window[0])
+    if scheme is None or not config.winograd or window[0] != window[1]:
+        return None
+    if set(strides) != {1} or set(dilations) != {1} or dtype != np.float32 or min(depths) < _LEAST_DEPTH:
+        return None
+    least = _LEAST_SUMMED[scheme.taps] if filter_gradient else _LEAST_SQUARES
+    return scheme if images * math.prod(-(-extent // scheme.step) for extent in output) >= least else None
 
 
 class Winograd:
     """One convolution of an emitter: ``depth`` channels in, ``outputs`` channels out, over the pixels of ``result_size``."""
 
-    def __init__(self, b: Emitter, images: int, result_size: tuple[int, ...], depth: int, outputs: int,
+    def __init__(self, b: Emitter, scheme: Scheme, images: int, result_size: tuple[int, ...], depth: int, outputs: int,
                  pads: tuple[int, ...], terms: int | None = None) -> None:
-        self.b, self.depth, self.outputs, self.pads, self.result_size = b, depth, outputs, pads, result_size
-        self.squares = Squares(images, result_size, depth + outputs)
+        self.b, self.scheme, self.depth, self.outputs, self.pads, self.result_size = b, scheme, depth, outputs, pads, result_size
+        self.squares = Squares(images, result_size, scheme.step, depth + outputs)
         self.zeros = b.constant(np.zeros(max(depth, outputs), np.float32))
         self.unsafe = b.empty((self.squares.count,), np.int8)  # which squares are left to sums of products
         self.size, self.terms = 4, terms
 
     def convolve(self, x: Array, filter: Array, result: Array, epilogue: Epilogue, added_step: int, label: str) -> None:
-        """The convolution with a filter (3, 3, depth, outputs)."""
+        """The convolution with a filter (taps, taps, depth, outputs)."""
         transformed = self._planes(self.depth, self.outputs)
         row = self.outputs * self.size
         words = {"plane": self.depth * row, "item": row, "out_plane": transformed.strides[0], "out_item": row}
         parts = self._parts(self.depth, self.outputs)
-        energies = self.b.empty((len(parts), TAPS * TAPS), np.float32)
+        energies = self.b.empty((len(parts), self.scheme.taps ** 2), np.float32)
         self._transform("filter", {"source": filter, "target": transformed, "energies": energies}, self.depth, self.outputs, words, label)
         for start, count in self.squares.groups():
             seen, products = self._planes(count, self.depth), self._planes(count, self.outputs)
@@ -154,5 +157,5 @@ class Winograd:
         destination = kernel.DESTINATION if kind.to_image and not accumulates else None
         rate = target if epilogue.rate is None else epilogue.rate
         arrays = {**arrays, "zeros": self.zeros, "added": added, "rate": rate, "unsafe": self.unsafe}
-        self.b.call(kernel.code(name, self.size), [arrays[each] for each in kind.operands], parts, f"{label}: {name}", kind.writes,
+        self.b.call(kernel.code(name, self.size, self.scheme), [arrays[each] for each in kind.operands], parts, f"{label}: {name}", kind.writes,
                     destination=destination)

@@ -2,8 +2,9 @@
 
 The transforms mix all pixels of a square, so a large one leaves its rounding in results whose windows do not see it, and an infinity or a NaN spoils
 all of them. A square is *unsafe* if its energy (the sum of its elements' squares) is more than SPREAD times that of one of its windows, or beyond
-LARGEST. To look at each of the 16 windows would be slow; every window holds one of four blocks of 2x2 pixels, so these stand for them. All results of
-a square see all taps, but for those that lie in the padding; so a filter is looked at as a whole, with a wider limit.
+LARGEST. To look at each of its windows would be slow. Every window of 3x3 pixels holds one of four blocks of 2x2, so these stand for them. Windows of
+5x5 hold all four, which tell there whether the square is about even: a result sees an outlier by one tap, but gets the rounding of all.
+All results of a square see all taps, but for those that lie in the padding; so a filter is looked at as a whole, with a wider limit.
 """
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from llvmlite import ir
 
 from penstock.native.calls import Code
-from penstock.native.contract.winograd_matrices import SIDE, STEP, TAPS
+from penstock.native.contract.winograd_matrices import SIDE
 from penstock.native.vector.kernel import Kernel
 from penstock.native.vector.pieces import advance, loop, number
 from penstock.native.vector.vectors import I8, I32, I64, IR, allocate, declare, suffix
@@ -72,6 +73,7 @@ class SquareGuard:
 
     def __init__(self, t: Transform, gradient: bool) -> None:
         self.t, self.gradient = t, gradient
+        self.first, self.side = (0, t.scheme.step // 2) if gradient else (1, 2)
         self.seen = Energies(t, _BLOCKS + _REST)
 
     def reset(self) -> None:
@@ -84,10 +86,9 @@ class SquareGuard:
             self.seen.see(value, self._block(i, j))
 
     def _block(self, i: int, j: int) -> int:
-        """One of those 2x2 pixels that stand for windows, or the rest."""
-        before = 0 if self.gradient else 1
-        inner = range(before, before + STEP)
-        return (i - before) // 2 * 2 + (j - before) // 2 if i in inner and j in inner else _BLOCKS + (i + j) % _REST
+        """One of those that stand for windows, or the rest."""
+        down, across = (i - self.first) // self.side, (j - self.first) // self.side
+        return down * 2 + across if down in (0, 1) and across in (0, 1) else _BLOCKS + (i + j) % _REST
 
     def is_unsafe(self, square: IR) -> IR:
         """At the end of a square."""
@@ -102,22 +103,29 @@ class SquareGuard:
         return unsafe
 
     def _is_spread(self, whole: IR, blocks: list[IR]) -> IR:
-        b, w = self.t.b, self.t.w
-        # The second blocks stand for the last two results along an axis; there may be none of these.
-        below = b.icmp_signed("<", b.add(self.t.y, number(2)), w["rows"])
-        right = b.icmp_signed("<", b.add(self.t.x, number(2)), w["columns"])
-        least = blocks[0]
-        for block, exists in zip(blocks[1:], (right, below, b.and_(below, right))):
-            least = b.select(b.and_(exists, b.fcmp_ordered("<", block, least)), block, least)
-        return _is_far_above(self.t, whole, least, SPREAD)
+        b, t = self.t.b, self.t
+        down, across = self._counts(t.y, "rows", "origin_y", "height"), self._counts(t.x, "columns", "origin_x", "width")
+        least: IR = ir.Constant(t.tile.scalar, float("inf"))
+        for block, energy in enumerate(blocks):
+            counts = b.and_(down[block // 2], across[block % 2])
+            least = b.select(b.and_(counts, b.fcmp_ordered("<", energy, least)), energy, least)
+        return _is_far_above(t, whole, least, SPREAD)
+
+    def _counts(self, at: IR, results: str, origin: str, extent: str) -> list[IR]:
+        """Per block along an axis: does it stand for a result that there is? Or, if windows hold all blocks, does it hold a pixel that there is?"""
+        b, w, taps = self.t.b, self.t.w, self.t.scheme.taps
+        if self.gradient or taps <= SIDE - 2:
+            return [b.icmp_signed("<", b.add(at, number(block * self.t.scheme.step // 2)), w[results]) for block in (0, 1)]
+        firsts = [b.add(b.sub(at, w[origin]), number(self.first + block * self.side)) for block in (0, 1)]
+        return [b.and_(b.icmp_signed("<", first, w[extent]), b.icmp_signed(">", first, number(-self.side))) for first in firsts]
 
     def _is_at_border(self) -> IR:
         """May windows of the square lie partly in the padding?"""
         b, w = self.t.b, self.t.w
-        at_border = b.icmp_signed("==", b.mul(self.t.y, self.t.x), number(0))
-        for at, extent in ((self.t.y, "rows"), (self.t.x, "columns")):
-            at_border = b.or_(at_border, b.icmp_signed(">", b.add(at, number(2 * STEP)), w[extent]))
-        return at_border
+        near = number(self.t.scheme.taps - 1)
+        borders = [b.or_(b.icmp_signed("<", at, near), b.icmp_signed(">", b.add(at, number(SIDE)), w[extent]))
+                   for at, extent in ((self.t.y, "rows"), (self.t.x, "columns"))]
+        return b.or_(*borders)
 
 
 def _is_far_above(t: Transform, high: IR, low: IR, times: float) -> IR:
@@ -129,32 +137,32 @@ class FilterGuard:
     """Of the transform of a filter: the energy of each tap that each part has seen, in the array ``energies``."""
 
     def __init__(self, t: Transform) -> None:
-        self.t, self.seen = t, Energies(t, TAPS * TAPS)
+        self.t, self.taps, self.seen = t, t.scheme.taps, Energies(t, t.scheme.taps ** 2)
         self.seen.reset()
 
     def see(self, j: int, values: list[IR]) -> None:
         """A column of taps."""
         for i, value in enumerate(values):
-            self.seen.see(value, i * TAPS + j)
+            self.seen.see(value, i * self.taps + j)
 
     def store(self, target: IR) -> None:
         """At the end of a part."""
         b = self.t.b
-        first = b.mul(self.t.w["part"], number(TAPS * TAPS))
-        for tap in range(TAPS * TAPS):
+        first = b.mul(self.t.w["part"], number(self.taps ** 2))
+        for tap in range(self.taps ** 2):
             b.store(self.seen.total(tap), b.gep(target, [b.add(first, number(tap))], source_etype=self.t.tile.scalar))
 
 
 def is_spoilt(t: Transform) -> IR:
     """Is the filter one that no square is safe with? It has a huge element, or a tap that is far smaller than the others, but not all zeros."""
-    b, real = t.b, t.tile.scalar
+    b, real, taps = t.b, t.tile.scalar, number(t.scheme.taps ** 2)
     whole, least, energy = (allocate(b, real, 1) for _ in range(3))
     b.store(ir.Constant(real, 0.0), whole)
     b.store(ir.Constant(real, float("inf")), least)
-    with loop(b, number(0), number(TAPS * TAPS)) as tap:
+    with loop(b, number(0), taps) as tap:
         b.store(ir.Constant(real, 0.0), energy)
         with loop(b, number(0), t.w["parts"]) as part:
-            value = b.load(b.gep(t.base["energies"], [b.add(b.mul(part, number(TAPS * TAPS)), tap)], source_etype=real), typ=real)
+            value = b.load(b.gep(t.base["energies"], [b.add(b.mul(part, taps), tap)], source_etype=real), typ=real)
             b.store(b.fadd(value, b.load(energy, typ=real)), energy)
         value, low = b.load(energy, typ=real), b.load(least, typ=real)
         b.store(b.fadd(value, b.load(whole, typ=real)), whole)
@@ -170,11 +178,11 @@ class Direct:
     ROWS = 2
 
     def __init__(self, t: Transform) -> None:
-        self.t = t
-        self.sums = allocate(t.b, t.tile.vector, self.ROWS * STEP)
+        self.t, self.taps, self.step = t, t.scheme.taps, t.scheme.step
+        self.sums = allocate(t.b, t.tile.vector, self.ROWS * self.step)
 
     def _sum(self, row: int, column: int) -> IR:
-        return self.t.b.gep(self.sums, [number(row * STEP + column)], source_etype=self.t.tile.vector)
+        return self.t.b.gep(self.sums, [number(row * self.step + column)], source_etype=self.t.tile.vector)
 
     def square(self) -> None:
         """Where the transform stands."""
@@ -182,14 +190,14 @@ class Direct:
         t.gather(t.base["x"], "x_", SIDE)
         for channel, mask in t.m.strips(b, w["length"]):
             at = b.mul(channel, number(t.tile.size))
-            with loop(b, number(0), number(STEP), self.ROWS) as top:
+            with loop(b, number(0), number(self.step), self.ROWS) as top:
                 for i in range(self.ROWS):
-                    for j in range(STEP):
+                    for j in range(self.step):
                         b.store(t.constant(0.0), self._sum(i, j))
                 with loop(b, number(0), w["depth"]) as depth:
                     self._multiply(top, depth, at, mask)
                 for i in range(self.ROWS):
-                    for j in range(STEP):
+                    for j in range(self.step):
                         t.store_result(b.load(self._sum(i, j), typ=t.tile.vector), b.add(top, number(i)), number(j), at, mask)
 
     def _multiply(self, top: IR, depth: IR, at: IR, mask: IR | None) -> None:
@@ -197,14 +205,14 @@ class Direct:
         t, b, w = self.t, self.t.b, self.t.w
         offset = b.mul(depth, number(t.tile.size))
         taps = {}
-        for index in range(TAPS * TAPS):
+        for index in range(self.taps ** 2):
             row = b.add(b.mul(number(index), w["depth"]), depth)
             place = advance(b, t.base["filter"], b.add(b.mul(row, b.mul(w["length"], number(t.tile.size))), at))
-            taps[divmod(index, TAPS)] = t.m.masked_load(b, place, mask)
+            taps[divmod(index, self.taps)] = t.m.masked_load(b, place, mask)
         pixels = [[t.m.splat(b, b.load(advance(b, t.pixel(b.add(b.mul(top, number(SIDE)), number(i * SIDE + j))), offset), typ=t.tile.scalar))
-                   for j in range(SIDE)] for i in range(self.ROWS + TAPS - 1)]
+                   for j in range(SIDE)] for i in range(self.ROWS + self.taps - 1)]
         for i in range(self.ROWS):
-            for j in range(STEP):
+            for j in range(self.step):
                 total = b.load(self._sum(i, j), typ=t.tile.vector)
                 for (y, x), tap in taps.items():
                     total = t.m.fma(b, pixels[i + y][j + x], tap, total)
@@ -215,8 +223,8 @@ class LeftOut:
     """What unsafe squares, which were zeros in the transforms, give to the gradient for the filter. ``list`` has their number, then each of them."""
 
     def __init__(self, t: Transform) -> None:
-        self.t = t
-        self.sums = allocate(t.b, t.tile.vector, TAPS * TAPS)
+        self.t, self.taps, self.step = t, t.scheme.taps, t.scheme.step
+        self.sums = allocate(t.b, t.tile.vector, self.taps ** 2)
         self.count = t.b.sext(t.b.load(t.base["list"], typ=I32), I64)
 
     def _sum(self, tap: int) -> IR:
@@ -225,17 +233,17 @@ class LeftOut:
     def add(self, rows: list[list[IR]], channel: IR, at: IR, mask: IR | None) -> list[list[IR]]:
         """The taps, with that added."""
         t, b = self.t, self.t.b
-        for tap in range(TAPS * TAPS):
-            b.store(rows[tap // TAPS][tap % TAPS], self._sum(tap))
+        for tap in range(self.taps ** 2):
+            b.store(rows[tap // self.taps][tap % self.taps], self._sum(tap))
         with loop(b, number(1), b.add(self.count, number(1))) as index:
             square = b.sext(b.load(b.gep(t.base["list"], [index], source_etype=I32), typ=I32), I64)
             t.locate(square)
             t.gather(t.base["x"], "x_", SIDE)
-            with loop(b, number(0), number(STEP)) as i, loop(b, number(0), number(STEP)) as j:
+            with loop(b, number(0), number(self.step)) as i, loop(b, number(0), number(self.step)) as j:
                 inside, y, x = t.inside(i, j)
                 with b.if_then(inside):
                     self._pixel(i, j, y, x, channel, at, mask)
-        return [[b.load(self._sum(i * TAPS + j), typ=t.tile.vector) for j in range(TAPS)] for i in range(TAPS)]
+        return [[b.load(self._sum(i * self.taps + j), typ=t.tile.vector) for j in range(self.taps)] for i in range(self.taps)]
 
     def _pixel(self, i: IR, j: IR, y: IR, x: IR, channel: IR, at: IR, mask: IR | None) -> None:
         """One element of the gradient that arrives, with its window."""
@@ -243,8 +251,8 @@ class LeftOut:
         place = advance(b, t.base["dy"], b.add(b.mul(t.n, w["image"]), b.add(b.mul(y, w["line"]), b.mul(x, w["pixel"]))))
         dy = t.m.masked_load(b, advance(b, place, at), mask)
         first = b.add(b.mul(i, number(SIDE)), j)
-        for tap in range(TAPS * TAPS):
-            pixel = t.pixel(b.add(first, number(tap // TAPS * SIDE + tap % TAPS)))
+        for tap in range(self.taps ** 2):
+            pixel = t.pixel(b.add(first, number(tap // self.taps * SIDE + tap % self.taps)))
             value = b.load(advance(b, pixel, b.mul(channel, number(t.tile.size))), typ=t.tile.scalar)
             b.store(t.m.fma(b, t.m.splat(b, value), dy, b.load(self._sum(tap), typ=t.tile.vector)), self._sum(tap))
 

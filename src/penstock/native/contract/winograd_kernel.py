@@ -15,7 +15,7 @@ from llvmlite import ir
 from penstock.native.calls import Code
 from penstock.native.contract.tile import Tile, TileModule, tile_for
 from penstock.native.contract.winograd_guard import Direct, FilterGuard, LeftOut, SquareGuard, is_spoilt
-from penstock.native.contract.winograd_matrices import FILTER, INPUT, OUTPUT, SIDE, STEP, Matrix, transpose
+from penstock.native.contract.winograd_matrices import SIDE, Matrix, Scheme, transpose
 from penstock.native.destinations import RowDestination
 from penstock.native.vector.pieces import advance, loop, number
 from penstock.native.vector.vectors import I8, IR, POINTER, allocate
@@ -23,9 +23,8 @@ from penstock.native.vector.vectors import I8, IR, POINTER, allocate
 
 @dataclass(frozen=True)
 class TransformKind:
-    """A transform: of which matrix, from where, to where; the arrays that it is given, the last ``writes`` of which it writes."""
+    """A transform: from where, to where; the arrays that it is given, the last ``writes`` of which it writes."""
 
-    matrix: Matrix
     operands: tuple[str, ...]
     from_image: bool = False
     to_image: bool = False
@@ -34,11 +33,11 @@ class TransformKind:
 
 _FROM_IMAGE = ("source", "zeros", "target", "unsafe")
 IMAGES = {
-    "input": TransformKind(INPUT, _FROM_IMAGE, from_image=True, writes=2),
-    "filter": TransformKind(FILTER, ("source", "target", "energies"), writes=2),
-    "output": TransformKind(OUTPUT, ("source", "zeros", "added", "x", "filter", "energies", "unsafe", "target"), to_image=True),
-    "output gradient": TransformKind(transpose(OUTPUT), _FROM_IMAGE, from_image=True, writes=2),
-    "filter gradient": TransformKind(transpose(FILTER), ("source", "zeros", "added", "rate", "x", "dy", "list", "target")),
+    "input": TransformKind(_FROM_IMAGE, from_image=True, writes=2),
+    "filter": TransformKind(("source", "target", "energies"), writes=2),
+    "output": TransformKind(("source", "zeros", "added", "x", "filter", "energies", "unsafe", "target"), to_image=True),
+    "output gradient": TransformKind(_FROM_IMAGE, from_image=True, writes=2),
+    "filter gradient": TransformKind(("source", "zeros", "added", "rate", "x", "dy", "list", "target")),
 }
 
 WORDS = (
@@ -59,9 +58,10 @@ DESTINATION = RowDestination.among(WORDS, width="length", steps=("image", "line"
 class Transform:
     """The module of one transform."""
 
-    def __init__(self, tile: Tile, name: str) -> None:
-        self.m, self.tile, self.kind = TileModule(tile), tile, IMAGES[name]
-        self.outer, self.inner = len(self.kind.matrix), len(self.kind.matrix[0])
+    def __init__(self, tile: Tile, name: str, scheme: Scheme) -> None:
+        self.m, self.tile, self.kind, self.scheme = TileModule(tile), tile, IMAGES[name], scheme
+        self.matrix = scheme.matrix(name)
+        self.outer, self.inner = len(self.matrix), len(self.matrix[0])
         module = self.m.kernel()
         b = self.b = module.b
         self.base, self.w = module.operands(self.kind.operands), module.numbers(WORDS)
@@ -148,8 +148,8 @@ class Transform:
         b, w = self.b, self.w
         line = b.udiv(square, w["across"])
         self.n = b.udiv(line, w["down"])
-        self.y = b.mul(b.urem(line, w["down"]), number(STEP))
-        self.x = b.mul(b.urem(square, w["across"]), number(STEP))
+        self.y = b.mul(b.urem(line, w["down"]), number(self.scheme.step))
+        self.x = b.mul(b.urem(square, w["across"]), number(self.scheme.step))
 
     def inside(self, i: IR, j: IR) -> tuple[IR, IR, IR]:
         """Is there such a result of the square? And its row and column."""
@@ -217,7 +217,7 @@ class Transform:
 
     def _apply(self, vectors: list[IR]) -> list[IR]:
         """The matrix times a column of vectors. Rows that differ in some signs only are sum and difference of two parts."""
-        rows, result, done = self.kind.matrix, [None] * self.outer, set()
+        rows, result, done = self.matrix, [None] * self.outer, set()
         vectors, rows = self._pair(vectors, rows)
         for i, row in enumerate(rows):
             if i in done:
@@ -266,7 +266,7 @@ def _twins(row: Sequence[float], other: Sequence[float]) -> bool:
     return row != other and all(abs(x) == abs(y) for x, y in zip(row, other)) and any(x == y != 0 for x, y in zip(row, other))
 
 
-def code(name: str, size: int) -> Code:
+def code(name: str, size: int, scheme: Scheme) -> Code:
     """The kernel of one of IMAGES."""
     tile = tile_for(size)
-    return Code.of(f"winograd {name} {tile}", lambda: str(Transform(tile, name).m.module))
+    return Code.of(f"winograd {name} {scheme} {tile}", lambda: str(Transform(tile, name, scheme).m.module))

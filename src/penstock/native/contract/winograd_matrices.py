@@ -1,4 +1,4 @@
-"""The matrices of Winograd's convolution, of 6 pixels with 3 taps to 4 pixels.
+"""The matrices of Winograd's convolution: of 6 pixels with 3 taps to 4 results, or with 5 taps to 2.
 
 Pixels and taps are seen as polynomials: their product is known by its values at six points, one of them infinity. The points decide how much is lost
 to rounding. At 0, 2/3, -2/3, 3/2, -3/2 and infinity it is half of what the usual integers (0, 1, -1, 2, -2) cost: no other points with small
@@ -7,14 +7,13 @@ numerators and denominators do better. Pairs of opposite points share half of th
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 Matrix = tuple[tuple[float, ...], ...]
 POINTS = tuple(Fraction(*each) for each in ((0, 1), (2, 3), (-2, 3), (3, 2), (-3, 2)))
-TAPS = 3
-STEP = 4  # pixels of a square of results
-SIDE = STEP + TAPS - 1  # pixels of a square of the image
+SIDE = len(POINTS) + 1  # pixels of a square of the image
 
 
 def _monic(roots: Sequence[Fraction]) -> list[Fraction]:
@@ -37,13 +36,13 @@ def _input() -> Matrix:
     return (*(_row(_monic(_others(point)), SIDE) for point in POINTS), _row(_monic(POINTS), SIDE))
 
 
-def _filter() -> Matrix:
+def _filter(taps: int) -> Matrix:
     scales = [math.prod((point - other for other in _others(point)), start=Fraction(1)) for point in POINTS]
-    return (*(_row([point ** power / scale for power in range(TAPS)], TAPS) for point, scale in zip(POINTS, scales)), (0.0,) * (TAPS - 1) + (1.0,))
+    return (*(_row([point ** power / scale for power in range(taps)], taps) for point, scale in zip(POINTS, scales)), (0.0,) * (taps - 1) + (1.0,))
 
 
-def _output() -> Matrix:
-    return tuple((*(float(point ** power) for point in POINTS), float(power == STEP - 1)) for power in range(STEP))
+def _output(step: int) -> Matrix:
+    return tuple((*(float(point ** power) for point in POINTS), float(power == step - 1)) for power in range(step))
 
 
 def transpose(matrix: Matrix) -> Matrix:
@@ -51,4 +50,27 @@ def transpose(matrix: Matrix) -> Matrix:
     return tuple(zip(*matrix))
 
 
-INPUT, FILTER, OUTPUT = _input(), _filter(), _output()
+@dataclass(frozen=True)
+class Scheme:
+    """For filters of ``taps`` x ``taps``: squares of SIDE x SIDE pixels give squares of ``step`` x ``step`` results."""
+
+    taps: int
+
+    @property
+    def step(self) -> int:
+        """Results of a square, along an axis."""
+        return SIDE - self.taps + 1
+
+    def matrix(self, name: str) -> Matrix:
+        """That of a transform, by its name in ``winograd_kernel``."""
+        return _MATRICES[name](self)
+
+
+_MATRICES: dict[str, Callable[[Scheme], Matrix]] = {
+    "input": lambda scheme: _input(),
+    "filter": lambda scheme: _filter(scheme.taps),
+    "output": lambda scheme: _output(scheme.step),
+    "output gradient": lambda scheme: transpose(_output(scheme.step)),
+    "filter gradient": lambda scheme: transpose(_filter(scheme.taps)),
+}
+SCHEMES = {taps: Scheme(taps) for taps in (3, 5)}

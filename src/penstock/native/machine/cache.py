@@ -27,6 +27,7 @@ LIMIT = 256 << 20  # bytes; the files that were used longest ago go first
 _KEEP = 0.8  # of the limit, when files have to go
 _UNSEEN = 1 / 16  # of the limit: what a process stores, at most, before it looks again at what all have stored
 _distrusted: set[Path] = set()  # folders of which has been said that they are not used
+_draws = random.Random()  # of its own: a program's seeded draws stay what they are, whether its kernels are cached or not
 _room: dict[Path, float] = {}  # by folder: bytes that this process stores before it looks
 
 
@@ -114,7 +115,7 @@ def _make_room(where: Path, added: int) -> None:
 
     A process begins anywhere between two looks, so that many which store a little each look as often, together, as one that stores as much.
     """
-    _room[where] = _room.get(where, random.uniform(0, LIMIT * _UNSEEN)) - added
+    _room[where] = _room.get(where, _draws.uniform(0, LIMIT * _UNSEEN)) - added
     if _room[where] <= 0:
         _room[where] = min(LIMIT - evict(), LIMIT * _UNSEEN)
 

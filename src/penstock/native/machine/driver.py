@@ -2,8 +2,9 @@
 
 A *run* is described by the words of its header (``HEADER``). First the cells of arrays that the caller brings along are filled in, then the calls of
 the table are made one after the other. A call with several parts is written on the *board* (``BOARD``), where the team's threads see it; the caller
-works on it too. A ticket holds the call's generation, its number of parts and the next part to be taken, all in one word, so that taking a part
-is one compare-and-swap that cannot succeed for a call that has ended. If another run has the board, the caller does all parts itself.
+works on it too. A ticket holds the call's generation, and the first and the end of the parts that are left, all in one word, so that taking a part
+is one compare-and-swap that cannot succeed for a call that has ended. The caller takes parts from the front, the others from the end: what one of two
+threads has written is in its cache when the next call reads it. If another run has the board, the caller does all parts itself.
 
 A thread of the team looks at the board as long as a run is under way, and a little longer; then it returns, to be parked by Python. One that has
 found nothing to do for two milliseconds, as the caller does something alone or has lost its CPU, naps between two looks: others need what it spins
@@ -71,17 +72,20 @@ out:
 
 {clock}
 {sleep}
-; takes one part of the call on the board and runs it; 0 if there is none
-define internal i1 @take(ptr %board) {{
+; takes one part of the call on the board, the first or the last, and runs it; 0 if there is none
+define internal i1 @take(ptr %board, i1 %is_first) {{
   %done = getelementptr i8, ptr %board, i64 {done}
   %ticket = load atomic i64, ptr %board acquire, align 8
-  %next = and i64 %ticket, 1048575
+  %first = and i64 %ticket, 1048575
   %shifted = lshr i64 %ticket, 20
-  %parts = and i64 %shifted, 1048575
-  %some = icmp ult i64 %next, %parts
+  %end = and i64 %shifted, 1048575
+  %some = icmp ult i64 %first, %end
   br i1 %some, label %try, label %none
 try:
-  %after = add i64 %ticket, 1
+  %last = sub i64 %end, 1
+  %next = select i1 %is_first, i64 %first, i64 %last
+  %change = select i1 %is_first, i64 1, i64 -1048576
+  %after = add i64 %ticket, %change
   %swap = cmpxchg ptr %board, i64 %ticket, i64 %after acq_rel acquire
   %mine = extractvalue {{ i64, i1 }} %swap, 1
   br i1 %mine, label %run, label %taken
@@ -114,7 +118,7 @@ entry:
 look:
   %idle = phi i64 [ 0, %entry ], [ 0, %worked ], [ %longer, %wait ], [ %rested, %nap ] ; looks since a run was under way
   %dry = phi i64 [ 0, %entry ], [ 0, %worked ], [ %drier, %wait ], [ {dry}, %nap ] ; looks since there was something to do
-  %found = call i1 @take(ptr %board)
+  %found = call i1 @take(ptr %board, i1 0)
   br i1 %found, label %worked, label %nothing
 worked:
   br label %look
@@ -196,7 +200,7 @@ publish:
 work:
   %before = phi i64 [ %begin, %publish ], [ %after, %worked ]
   %longest = phi i64 [ 0, %publish ], [ %longer, %worked ] ; of the parts that this thread has run
-  %found = call i1 @take(ptr %board)
+  %found = call i1 @take(ptr %board, i1 1)
   %after = call i64 @clock()
   br i1 %found, label %worked, label %ended
 worked:

@@ -14,6 +14,7 @@ from penstock.graph.dtypes import int32, int64
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
+from penstock.graph.properties import Extents
 from penstock.graph.shape import TensorShape
 from penstock.ops.demands import check_rank, want_rank
 
@@ -124,6 +125,19 @@ def reduce_both(op: Any, grad_x: Any, grad_y: Any) -> list[Any]:
 def broadcast_nodes(own: int) -> Callable[[Any], int]:
     """``gradient_nodes`` of a binary op whose gradients have ``own`` nodes before they are summed down, which takes 7 at run time."""
     return lambda op: own + 7
+
+
+def broadcast_reads(op: Any) -> list[Any]:
+    """``gradient_reads`` that fits them if both gradients are made of the inputs."""
+    return [*map(Extents, op.inputs), *op.inputs]
+
+
+def known_broadcast_reads(*values: int) -> Callable[[Any], list[Any]]:
+    """The same of an op for which TensorFlow makes use of shapes that are known, and whose gradients are made of these inputs."""
+    def reads(op: Any) -> list[Any]:
+        known = all(tensor.shape.is_fully_defined() for tensor in op.inputs)
+        return [*(() if known else (Extents(tensor, computed=True) for tensor in op.inputs)), *(op.inputs[index] for index in values)]
+    return reads
 
 
 def known_broadcast_nodes(own: int, equal: Callable[[Any], bool] = lambda op: True) -> Callable[[Any], int]:

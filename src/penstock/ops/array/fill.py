@@ -30,6 +30,7 @@ _SMALL = 1000  # elements of a zeros or ones that becomes a constant
 class Fill:
     """A tensor with one value everywhere."""
 
+    rank_words = {"dims": (1, "dims must be a vector, got shape {shape}"), "value": (0, "value must be a scalar, got shape {shape}")}
     rearranges = True
     broadcasts = "value"
 
@@ -107,7 +108,7 @@ def _constant_or_fill(value: int, extents: Any, dtype: Any, name: str | None, de
                 return constant(np.full(known.as_list(), plain, dtype.np), dtype, name=scope)
             if known is None and isinstance(extents, (list, tuple)):
                 default_graph().imply(_product_nodes(extents))
-            extents = to_tensor(extents if known is None else known, dt.int32)
+            extents = to_tensor(extents, dt.int32) if known is None else to_tensor(known)
         if extents.shape.ndims != 1:
             extents = reshape(extents, [-1])
         return Fill(extents, constant(plain, dtype), name=scope)
@@ -178,6 +179,7 @@ class OneHot:
     """``on_value`` at the position that the index names along a new axis, ``off_value`` elsewhere."""
 
     ranks = {"depth": 0, "on_value": 0, "off_value": 0}
+    rank_words = {"depth": (0, "depth must be a scalar, but got: {shape}")}
 
     def shape(indices, depth, axis):
         if indices.shape.extents is None:

@@ -14,6 +14,7 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
+from penstock.graph.properties import Extents
 from penstock.graph.scopes import colocate_with, name_scope
 from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.graph.static import constant_value
@@ -87,6 +88,7 @@ class GatherV2:
     """Slices along an axis, picked by index; the first ``batch_dims`` axes of params and indices go together."""
 
     gradient_nodes = _gather_nodes
+    gradient_reads = lambda op: [Extents(op.inputs[0]), Extents(op.inputs[1]), op.inputs[1], *([] if _gather_nodes(op) == 13 else [op.inputs[2]])]
     ranks = {"axis": 0}
     rearranges = borrows = gathers = True
 

@@ -157,13 +157,21 @@ def _concat_nodes(op) -> int | None:
     return None if len(values) > 16 else 3 + len(values) + (len(values) if known is None else known + 2)
 
 
+def _concat_reads(op) -> list:
+    """The axis, and the values whose shapes are asked for together."""
+    values = op.inputs[:-1]
+    return [op.inputs[-1], *([] if all(value.shape.is_fully_defined() for value in values) else values)]
+
+
 @op("ConcatV2", "values: N * T, axis: Tidx -> output: T", N=count(2), T=TYPE, Tidx=INDEX_32)
 class ConcatV2:
     """Tensors joined along an axis."""
 
     gradient_nodes = _concat_nodes
+    gradient_reads = _concat_reads
     axes = "axis"
     ranks = {"axis": 0}
+    rank_words = {"axis": (0, "axis tensor should be a scalar integer, but got shape {shape}")}
     rearranges = True
     joins = "values"
 
@@ -184,16 +192,19 @@ class ConcatV2:
 class ConcatOffset:
     """Where each value of a concat begins in the result."""
 
-    ranks = {"concat_dim": 0, "shape": 1}
+    ranks = {"concat_dim": 0}
 
     def shape(shape):
-        merged = TensorShape([None])
-        for tensor in shape:
-            merged = merged.merge_with(tensor.shape)
-        return [merged] * len(shape)
+        return [tensor.shape for tensor in shape]
 
     def kernel(concat_dim, shape):
-        where = runtime_axis(concat_dim, len(shape[0]), "ConcatOffset")
+        for number, extents in enumerate(shape, 1):
+            if extents.ndim != 1:
+                raise invalid_argument(f"input {number} should be a vector, but got shape {shape_text(extents)}")
+        rank, axis = len(shape[0]), int(concat_dim)
+        if not -rank <= axis < rank:
+            raise invalid_argument(f"Concat dim is out of range: {axis} vs. {rank}")
+        where = axis % rank
         offsets, total = [], 0
         for extents in shape:
             offset = np.zeros_like(extents)

@@ -11,6 +11,7 @@ from penstock.graph.attrs import TYPE, one_of
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
+from penstock.graph.properties import Extents
 from penstock.graph.shape import unknown_shape
 from penstock.ops.array.sequences import all_axes
 from penstock.ops.array.shape_ops import INDEX_32, as_array, known_elements, shape
@@ -76,6 +77,7 @@ class Pad:
     """Zeros around a tensor."""
 
     gradient_nodes = 9
+    gradient_reads = lambda op: [op.inputs[1], Extents(op.inputs[0])]
     per_axis = ("paddings",)
 
     def shape(input, paddings):
@@ -97,6 +99,7 @@ class PadV2:
     """A value around a tensor."""
 
     gradient_nodes = 9
+    gradient_reads = lambda op: [op.inputs[1], Extents(op.inputs[0])]
     per_axis = ("paddings",)
     ranks = {"constant_values": 0}
 

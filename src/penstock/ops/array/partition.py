@@ -42,7 +42,7 @@ class DynamicPartition:
         outside = (partitions < 0) | (partitions >= num_partitions)
         if outside.any():
             place = tuple(np.argwhere(outside)[0].tolist())
-            raise invalid_argument(f"partitions{brackets(place)} = {partitions[place]} is not in [0, {num_partitions})")
+            raise invalid_argument(f"partitions{brackets(place) if place else ''} = {partitions[place]} is not in [0, {num_partitions})")
         return tuple(data[partitions == number] for number in range(num_partitions))
 
     def gradient(op, *dys):

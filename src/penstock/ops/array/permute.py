@@ -12,6 +12,7 @@ from penstock.graph.attrs import INT, TYPE
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
+from penstock.graph.properties import Extents
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import Extent, TensorShape, brackets, unknown_shape
 from penstock.ops.array.broadcast_gradient import reduce_to
@@ -71,6 +72,8 @@ class Transpose:
     def native(emit, x, perm):
         return emit.move.view(_transpose, x, perm)
 
+    gradient_reads = lambda op: [op.inputs[1]]
+
     def gradient(op, dy):
         return [transpose(dy, inverse(op.inputs[1])), None]
 
@@ -91,6 +94,8 @@ class ConjugateTranspose:
 
     def native(emit, x, perm):
         return emit.move.view(_transpose, x, perm) if x.dtype.kind != "c" else emit.unsupported("complex numbers")
+
+    gradient_reads = lambda op: [op.inputs[1]]
 
     def gradient(op, dy):
         return [transpose(dy, inverse(op.inputs[1]), conjugate=True), None]
@@ -178,6 +183,7 @@ class ReverseV2:
     """Some axes backwards."""
 
     ranks = {"axis": 1}
+    rank_words = {"axis": (1, "'dims' must be 1-dimension, not {rank}")}
     aliases = rearranges = True
 
     def shape(tensor, axis):
@@ -300,8 +306,10 @@ class Tile:
     """The tensor repeated along each axis."""
 
     gradient_nodes = 12
+    gradient_reads = lambda op: [Extents(op.inputs[0]), op.inputs[1]]
     per_axis = ("multiples",)
     ranks = {"multiples": 1}
+    rank_words = {"multiples": (1, "Expected multiples to be 1-D, but got shape {shape}")}
     rearranges = True
 
     def shape(input, multiples):
@@ -357,7 +365,9 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
 class BroadcastTo:
     """The tensor repeated along axes of extent 1, and along new axes in front, to a given shape."""
 
+    rank_words = {"shape": (1, "shape must be a vector of {{int32,int64}}, got shape {shape}")}
     gradient_nodes = 4
+    gradient_reads = lambda op: [Extents(op.inputs[0]), op.inputs[1]]
     rearranges = True
     broadcasts = "input"
 

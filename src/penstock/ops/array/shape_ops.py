@@ -14,6 +14,7 @@ from penstock.graph.composite import SparseTensor, SparseTensorValue
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
+from penstock.graph.properties import Extents
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, brackets, broadcast, unknown_shape
 from penstock.graph.static import constant_value, extents_as_array
@@ -187,16 +188,27 @@ def rank_internal(input: Any, name: str | None = None, optimize: bool = True) ->
 
 # --- changing --------------------------------------------------------------------------------------------------------
 
+def reads_extents(op: Any) -> list[Any]:
+    """``gradient_reads`` of an op whose gradient is given the shape of its input."""
+    return [Extents(op.inputs[0])]
+
+
 @op("Reshape", "tensor: T, shape: Tshape -> output: T", T=TYPE, Tshape=INDEX_32)
 class Reshape:
     """The same elements in another shape; an extent of -1 is what is left over."""
 
+    rank_words = {"shape": (1, "sizes input must be 1-D, not {shape}")}
     aliases = rearranges = keeps_order = True
 
     def shape(tensor, shape):
         if shape.shape.ndims not in (None, 1):
             raise ValueError(f"Shape must be rank 1 but is rank {shape.shape.ndims}")
-        return _static_reshape(tensor.shape, known_elements(shape))
+        try:
+            return _static_reshape(tensor.shape, known_elements(shape))
+        except ValueError:
+            if getattr(shape.op.graph, "captures", None) and shape.op._inputs:  # computed in a branch: TensorFlow does not look there
+                return unknown_shape(shape.shape.num_elements())
+            raise
 
     def kernel(tensor, shape):
         tensor = as_array(tensor)
@@ -206,6 +218,8 @@ class Reshape:
 
     def native(emit, tensor, shape):
         return emit.move.reshape(tensor, emit.known(shape))
+
+    gradient_reads = reads_extents
 
     def gradient(op, dy):
         return [reshape(dy, shape(op.inputs[0])), None]
@@ -295,6 +309,8 @@ class Squeeze:
     def native(emit, input, squeeze_dims):
         return emit.move.view(Squeeze.kernel, input, squeeze_dims)
 
+    gradient_reads = reads_extents
+
     def gradient(op, dy):
         return reshape(dy, shape(op.inputs[0]))
 
@@ -334,6 +350,8 @@ class ExpandDims:
 
     def native(emit, input, dim):
         return emit.move.view(ExpandDims.kernel, input, dim)
+
+    gradient_reads = reads_extents
 
     def gradient(op, dy):
         return [reshape(dy, shape(op.inputs[0])), None]

@@ -13,6 +13,7 @@ from penstock.graph.attrs import TYPE
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
+from penstock.graph.properties import Extents
 from penstock.graph.shape import Extent, unknown_shape
 from penstock.ops.array.shape_ops import as_array, known_elements, known_shape, shape
 from penstock.ops.common import INDEX, shape_text
@@ -28,8 +29,11 @@ class Slice:
     """``size`` elements from ``begin`` on, per axis; a size of -1 is all that is left."""
 
     gradient_nodes = 12
+    gradient_reads = lambda op: [Extents(op.outputs[0]), Extents(op.inputs[0]), op.inputs[1]]
     per_axis = ("begin", "size")
     ranks = {"begin": 1, "size": 1}
+    rank_words = dict.fromkeys(
+        ranks, (1, "Expected begin and size arguments to be 1-D tensors of size {first}, but got shapes {begin} and {size} instead."))
     aliases = rearranges = True
 
     def shape(input, begin, size):
@@ -170,6 +174,8 @@ class StridedSlice:
     """``input[begin:end:strides]`` with an entry per axis; bits in the masks mark omitted bounds, Ellipsis, newaxis and single positions."""
 
     ranks = {"begin": 1, "end": 1, "strides": 1}
+    rank_words = dict.fromkeys(
+        ranks, (1, "Expected begin, end, and strides to be 1D equal size tensors, but got shapes {begin}, {end}, and {strides} instead."))
     aliases = rearranges = True
 
     def shape(input, begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask):

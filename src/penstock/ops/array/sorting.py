@@ -13,6 +13,7 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
+from penstock.graph.properties import Extents
 from penstock.graph.scopes import name_scope
 from penstock.graph.static import constant_value
 from penstock.ops.array.cast import cast
@@ -82,7 +83,9 @@ def _top_gradient(input: Tensor, indices: Tensor, dy: Tensor) -> Tensor:
 class TopKV2:
     """The k largest elements of each row, and where they stand."""
 
+    rank_words = {"k": (0, "k must be scalar, got shape {shape}")}
     gradient_nodes = 43
+    gradient_reads = lambda op: [Extents(op.inputs[0]), op.outputs[1], Extents(op.outputs[1])]
     def shape(input, k):
         if k.shape.ndims not in (None, 0):
             raise ValueError(f"Shape must be rank 0 but is rank {k.shape.ndims}")

@@ -54,20 +54,27 @@ class _Writing:
     def __init__(self, elements: Elements, path: str) -> None:
         self._elements, self._path, self._lock = elements, path, path + ".lockfile"
         self._block: list[Element] = []  # elements of the same shapes that are not written yet
+        self._file: Any = None  # while nothing has been asked for, and when all is written
+        self._waiting = True
+
+    def _open(self) -> None:
+        """Takes the lock: with the first element, as another iterator may be made, but not used, in the meantime."""
+        self._waiting = False
         try:
             os.close(os.open(self._lock, os.O_CREAT | os.O_EXCL))
-            self._file: Any = open(path + ".partial", "wb")  # noqa: SIM115 (closed at the end of the data)
+            self._file = open(self._path + ".partial", "wb")  # noqa: SIM115 (closed at the end of the data)
         except FileExistsError:
-            self._file = None
             raise KernelError(AlreadyExistsError, f"There appears to be a concurrent caching iterator running - cache lockfile already exists "
                               f"('{self._lock}').", "if no other process writes this cache, delete the lock file") from None
         except OSError as error:
-            raise file_error(error, path) from error
+            raise file_error(error, self._path) from error
 
     def __iter__(self) -> _Writing:
         return self
 
     def __next__(self) -> Element:
+        if self._waiting:
+            self._open()
         if self._file is None:
             raise StopIteration
         try:
@@ -82,6 +89,8 @@ class _Writing:
 
     def next_batch(self, size: int) -> Element | None:
         """The next elements, which are a block of the file."""
+        if self._waiting:
+            self._open()
         batch = None if self._file is None else take_batch(self._elements, size)
         if batch is not None:
             self._flush()

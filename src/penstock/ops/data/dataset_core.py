@@ -62,6 +62,11 @@ class Source:
         """The dataset as it was before its first epoch, with these seeds: its epochs come in the same order again."""
         return self if self.recipe is None else self.recipe.follow(seeds)
 
+    def pass_over(self) -> None:
+        """Begins an epoch that nothing is taken of: what draws seeds for each epoch draws them."""
+        if self.recipe is not None:
+            self.recipe.pass_over()
+
     def for_iterator(self) -> Source:
         """What the next iterator goes over. In imperative style a dataset outlives its iterators, and each begins with the first order again."""
         source = self.again(iter(self.all_seeds())) if self.started else self
@@ -101,6 +106,10 @@ class Recipe:
         seeds: list[int] = []
         self._change(lambda seed: seeds.append(integer(seed)), lambda source: seeds.extend(source.all_seeds()))
         return seeds
+
+    def pass_over(self) -> None:
+        """See ``Source``: its inputs begin one, too."""
+        self._change(lambda seed: seed, lambda source: source.pass_over())
 
     def follow(self, seeds: Iterator[int]) -> Source:
         """Makes the dataset again, with these seeds, of inputs that are made again."""

@@ -19,7 +19,7 @@ class _Repeat:
     def __init__(self, source: Source, count: int) -> None:
         self._source, self._left = source, count
         self._elements: Elements = iter(())
-        self._fruitful = True
+        self._fruitful, self._repeats = True, count > 0
 
     def __iter__(self) -> _Repeat:
         return self
@@ -36,6 +36,9 @@ class _Repeat:
         """Starts the next epoch, if there is one."""
         if self._left == 0 or (self._left < 0 and not self._fruitful):  # nothing repeated without end is nothing
             self._left = 0
+            if self._repeats:  # as TensorFlow does it: when the last epoch is over, another one is begun all the same
+                self._source.pass_over()
+                self._repeats = False
             return False
         self._left -= self._left > 0
         self._elements, self._fruitful = iter(self._source), False

@@ -6,8 +6,12 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from penstock.errors import invalid_argument
 from penstock.graph.dtypes import string
+from penstock.graph.opdef import op
+from penstock.graph.shape import scalar as scalar_shape
 from penstock.ops.data.dataset_batch import stacked, take_batch
 from penstock.ops.data.dataset_core import OUTPUTS, Element, Elements, Source, dataset_op, integer, repeated, scalar
 from penstock.ops.data.dataset_sources import Slices, random_words
@@ -205,6 +209,30 @@ class Shuffled(Source):
         return next(self._epoch_seeds), next(self._epoch_seeds)
 
 
+class SeedGenerator:
+    """The seeds of the epochs of a shuffled dataset. It outlives iterators: what a second one goes over comes in an order of its own."""
+
+    def __init__(self, seeds: Seeds) -> None:
+        self._words = random_words(*(seeds if any(seeds) else np.random.SeedSequence().generate_state(2).tolist()))
+
+    def draw(self) -> Seeds:
+        """Those of the next epoch."""
+        return next(self._words), next(self._words)
+
+
+class ShuffledAnew(Source):
+    """A dataset in random order, with seeds of a generator."""
+
+    def __init__(self, source: Source, size: int, generator: SeedGenerator, uniform: bool) -> None:
+        self._generator = generator
+        super().__init__(lambda: _shuffle(source, size, generator.draw(), 1, uniform))
+
+    def pass_over(self) -> None:
+        """See ``Source``."""
+        self._generator.draw()
+        super().pass_over()
+
+
 class ShuffledRepeated(Source):
     """A dataset repeated ``count`` times, each time in another order."""
 
@@ -229,6 +257,32 @@ class ShuffleDataset:
     def kernel(input_dataset, buffer_size, seed, seed2, reshuffle_each_iteration, output_types, output_shapes):
         return Shuffled(input_dataset, _size(buffer_size), (integer(seed), integer(seed2)), reshuffle_each_iteration,
                         _are_uniform(output_types, output_shapes))
+
+
+@op("AnonymousRandomSeedGenerator", "seed: int64, seed2: int64 -> handle: resource, deleter: variant")
+class AnonymousRandomSeedGenerator:
+    """What draws the seeds of epochs; it ends when nothing uses it any more, so that the deleter has nothing to do."""
+
+    stateful = True
+    gradient = None
+
+    def shape():
+        return [scalar_shape(), scalar_shape()]
+
+    def kernel(seed, seed2):
+        generator = SeedGenerator((integer(seed), integer(seed2)))
+        return generator, generator
+
+
+@dataset_op("ShuffleDatasetV2", "input_dataset: variant, buffer_size: int64, seed_generator: resource", **OUTPUTS)
+class ShuffleDatasetV2:
+    """The elements in random order, in another one each time that they are gone through."""
+
+    def _count(input_dataset):
+        return input_dataset.cardinality()
+
+    def kernel(input_dataset, buffer_size, seed_generator, output_types, output_shapes):
+        return ShuffledAnew(input_dataset, _size(buffer_size), seed_generator, _are_uniform(output_types, output_shapes))
 
 
 @dataset_op("ShuffleAndRepeatDataset", f"{_INPUT}, count: int64", **OUTPUTS)

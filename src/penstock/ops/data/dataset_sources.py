@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.errors import OpError, OutOfRangeError, invalid_argument
+from penstock.errors import KernelError, OpError, OutOfRangeError, UnimplementedError, invalid_argument
 from penstock.graph.attrs import FUNC, TYPE, Attr, type_list
 from penstock.ops.data.dataset_core import INFINITE, OUTPUTS, BoundFunction, Element, Source, dataset_op, integer, rows
 from penstock.ops.random.philox import Philox
@@ -98,7 +98,8 @@ class SparseTensorSliceDataset:
             raise invalid_argument(f"{len(indices)} indices of rank {indices.shape[1]} and {len(values)} values do not make a SparseTensor of shape "
                                    f"{dense_shape.tolist()}")
         if len(indices) and (np.diff(indices[:, 0]) < 0).any():
-            raise invalid_argument("The indices of a SparseTensor must be in order along the batch dimension")
+            raise KernelError(UnimplementedError, "The SparseTensor must be ordered in the batch dimension; handling arbitrarily ordered input is "
+                              "not currently supported.", "sort it: tf.sparse_reorder")
         ends = np.cumsum(np.bincount(indices[:, 0], minlength=int(dense_shape[0])))
         starts = np.concatenate([[0], ends[:-1]]) if len(ends) else []
         return Source(lambda: ((indices[start:end, 1:], values[start:end], dense_shape[1:]) for start, end in zip(starts, ends)))

@@ -7,9 +7,10 @@ from penstock.graph.opdef import op
 
 @op("_CallFunction", "args: Tin -> output: Tout", f=FUNC, Tin=type_list(), Tout=type_list())
 class CallFunction:
-    """The outputs of a function, which says itself what its gradient is: see ``imperative/function.py``."""
+    """The outputs of a function, which says itself what its gradient is: see ``imperative/whole_calls.py``."""
 
     stateful = True  # the function may be
+    sees_unused = True  # most outputs are there for the gradient alone
 
     def shape(f):
         return [tensor.shape for tensor in f.outputs]

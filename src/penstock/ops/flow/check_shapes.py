@@ -117,7 +117,7 @@ def _check_extent(tensor: Tensor, axis: int, symbol: Any, sizes: dict[str, tuple
     """Checks one extent against a number, or against the first extent seen for its symbol."""
     if symbol is None:
         return None
-    extent = tensor.shape[axis].value if tensor.shape.ndims is not None else None
+    extent = tensor.shape.extent(axis) if tensor.shape.ndims is not None else None
     actual = extent if extent is not None else Shape(tensor)[axis]
     if isinstance(symbol, str):
         if symbol not in sizes:

@@ -104,7 +104,7 @@ def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable
         branches = [then, _Branch("cond_false", "false_fn", false_fn, then.graph.next_op_seed() if in_place else 0)]
         _check_same(*branches)
         if in_place:
-            graph.imply(3 + sum(branch.graph._counted_operations() for branch in branches))
+            graph.imply(3 + sum(branch.graph.counted_operations() for branch in branches))
         outputs = add_if(pred, branches[0].graph, branches[1].graph)
         result = _pack(branches[0].result, branches[0].leaves, [identity(tensor, name="Merge") for tensor in outputs])
     return result if strict else _only_item(result)
@@ -320,7 +320,7 @@ class _Loop:
         step, _ = trace("while_body", self._trace_body, arguments, test.next_op_seed() + 1 + count if in_place else 0, test.captures)
         waiting_for = control_inputs_of([test, step])
         # In a function: constants and Identities of a counter and of the most turns that there may be, unless they are given; Identities of captures.
-        graph.imply(sum(part._counted_operations() for part in (test, step)) + 3 * count if in_place
+        graph.imply(sum(part.counted_operations() for part in (test, step)) + 3 * count if in_place
                     else len({*test.captures, *step.captures}) + (0 if self._counted else 4))
         with graph.counting_as(0):
             hoist_reads(step, self._start, waiting_for)

@@ -106,7 +106,12 @@ def foldr(fn: Function, elems: Any, initializer: Any = None, parallel_iterations
         elements = _Elements(elems)
         start = elements.length if initializer is not None else elements.length - 1
         total = elements.read(start) if initializer is None else initializer
-        _, result = while_loop(lambda i, _: i > 0, lambda i, total: (i - 1, fn(total, elements.read(i - 1))), [start, total],
+
+        def compute(i: Tensor, total: Any) -> Any:
+            before = i - 1
+            return before, fn(total, elements.read(before))
+
+        _, result = while_loop(lambda i, _: i > 0, compute, [start, total],
                                parallel_iterations=parallel_iterations, back_prop=back_prop, swap_memory=swap_memory,
                                maximum_iterations=elements.length)
         return result

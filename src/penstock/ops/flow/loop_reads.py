@@ -23,6 +23,7 @@ def hoist_reads(body: FuncGraph, start: Sequence[Tensor], waiting_for: Sequence[
         with control_dependencies(list(dict.fromkeys(before))):
             value = ops[0].definition(handle, **ops[0].attrs)
         inside = body.capture(value)
+        body.read_inside.add(inside)
         for op in ops:
             _use_instead(body, op.outputs[0], inside)
         body.forget([*ops, body.captures.pop(handle).op])

@@ -218,7 +218,7 @@ class TensorListFromTensor:
     def gradient(op, dlist):
         tensor = op.inputs[0]
         return [TensorListStack(dlist, element_shape_tensor(tensor.shape[1:]), element_dtype=tensor.dtype.base_dtype,
-                                num_elements=-1 if tensor.shape[0].value is None else tensor.shape[0].value), None]
+                                num_elements=-1 if tensor.shape.extent(0) is None else tensor.shape.extent(0)), None]
 
 
 @op("TensorListLength", "input_handle: variant -> length: int32")

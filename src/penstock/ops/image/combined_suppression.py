@@ -25,7 +25,7 @@ class CombinedNonMaxSuppression:
 
     def shape(boxes, scores, max_output_size_per_class, max_total_size, pad_per_class):
         total, per_class = constant_value(max_total_size), constant_value(max_output_size_per_class)
-        classes = scores.shape[2].value
+        classes = scores.shape.extent(2)
         if pad_per_class and total is not None:
             total = None if per_class is None or classes is None else min(int(total), int(per_class) * classes)
         size, batch = None if total is None else int(total), boxes.shape[0]

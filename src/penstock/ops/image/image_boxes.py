@@ -56,7 +56,7 @@ def suppress(boxes: Any, scores: Any, limit: Any, iou_threshold: Any, score_thre
 
 
 def _selected_shape(boxes, scores, max_output_size):
-    if boxes.shape.with_rank(2)[1].value not in (None, 4):
+    if boxes.shape.with_rank(2).extent(1) not in (None, 4):
         raise ValueError(f"Dimension must be 4 but is {boxes.shape[1]}")
     boxes.shape[0].assert_is_compatible_with(scores.shape.with_rank(1)[0])
     max_output_size.shape.assert_has_rank(0)

@@ -95,7 +95,7 @@ class DecodeBmp:
     gradient = None
 
     def kernel(contents, channels):
-        return image_files.decode(text(contents), channels, ("BMP",))
+        return image_files.decode(image_files.with_magic(text(contents)), channels, ("BMP",))
 
 
 @op("DecodeGif", "contents: string -> image: uint8")

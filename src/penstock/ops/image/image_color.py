@@ -62,7 +62,7 @@ def as_float(image: Tensor) -> Tensor:
 
 def _colors(images):
     known = images.shape.with_rank_at_least(1)
-    if known.ndims is not None and known[-1].value not in (None, 3):
+    if known.ndims is not None and known.extent(-1) not in (None, 3):
         raise ValueError(f"Dimension must be 3 but is {known[-1]}: the last axis holds three colours")
     return images.shape
 

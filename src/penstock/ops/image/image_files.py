@@ -32,6 +32,11 @@ def kind_of(content: bytes) -> str | None:
     return next((kind for magic, kind in _MAGIC if content.startswith(magic)), None)
 
 
+def with_magic(content: bytes) -> bytes:
+    """The content of a BMP file with its first two bytes, which TensorFlow does not look at, as the format has them."""
+    return b"BM" + content[2:] if kind_of(content) is None and len(content) >= 32 else content
+
+
 def _open(content: bytes, allowed: tuple[str, ...]) -> Any:
     """The image, with its header read and its size checked."""
     from PIL import Image  # here, because programs without images should not pay for it

@@ -63,7 +63,7 @@ def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
 def sobel_edges(image: Any) -> Tensor:
     """``tf.image.sobel_edges``: [batch, height, width, channels, 2], how fast pixels change downwards and to the right, by Sobel's filters."""
     image = to_tensor(image)
-    channels = shape(image)[-1] if image.shape[-1].value is None else image.shape[-1].value
+    channels = shape(image)[-1] if image.shape.extent(-1) is None else image.shape.extent(-1)
     filters = np.array([[[-1, -2, -1], [0, 0, 0], [1, 2, 1]], [[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]]]).transpose(1, 2, 0)[:, :, None]
     kernels = tile(constant(filters, image.dtype), [1, 1, channels, 1], name="sobel_filters")
     edges = depthwise_conv2d(pad(image, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT"), kernels, [1, 1, 1, 1], "VALID")
@@ -108,7 +108,7 @@ def _window(size: int, sigma: float, channels: int) -> np.ndarray:
 
 def _similarities(x: Tensor, y: Tensor, limit: Tensor, size: int, sigma: float, k1: float, k2: float) -> tuple[Tensor, Tensor]:
     """(similarity of structure and luminance, of structure and contrast alone), per image and channel."""
-    channels = x.shape[-1].value
+    channels = x.shape.extent(-1)
     if channels is None:
         raise ValueError("ssim needs images with a known number of channels")
     window = _window(size, sigma, channels)
@@ -154,7 +154,7 @@ def ssim_multiscale(img1: Any, img2: Any, max_val: Any, power_factors: Any = _SC
 
 def _halve(images: Tensor) -> Tensor:
     """Means of 2 x 2 pixels; a last odd row or column counts twice."""
-    leading, channels = shape(images)[:-3], images.shape[-1].value
+    leading, channels = shape(images)[:-3], images.shape.extent(-1)
     flat = reshape(images, concat([[-1], shape(images)[-3:]], 0))
     odd = shape(flat)[1:3] % 2
     flat = pad(flat, [[0, 0], [0, odd[0]], [0, odd[1]], [0, 0]], mode="SYMMETRIC")

@@ -22,7 +22,7 @@ _MAX_PIXELS = 2**31  # of one result: more is a mistake, not an image
 
 def _resized_shape(images: Tensor, size: Tensor) -> TensorShape:
     known = images.shape.with_rank(4)
-    if size.shape.with_rank(1)[0].value not in (None, 2):
+    if size.shape.with_rank(1).extent(0) not in (None, 2):
         raise ValueError(f"Dimension must be 2 but is {size.shape[0]}")
     height, width = known_elements(size) or (None, None)
     return TensorShape([known[0], height, width, known[3]])

@@ -12,6 +12,7 @@ from penstock.graph.attrs import types
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
+from penstock.graph.properties import Extents
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, broadcast, unknown_shape
 from penstock.ops.array.broadcast_gradient import reduce_to
@@ -112,6 +113,10 @@ class MatMul:
         return [grad_a, grad_b]
 
 
+def _have_one_shape(x: Tensor, y: Tensor) -> bool:
+    return x.shape.is_fully_defined() and y.shape.is_fully_defined() and x.shape == y.shape
+
+
 def _batch_gradient(op, dy):
     """Gradients of a batched product, before the batches are summed over broadcast axes."""
     x, y = op.inputs
@@ -146,7 +151,8 @@ class BatchMatMul:
 class BatchMatMulV2:
     """Products of matrices in two batches that are broadcast against each other."""
 
-    gradient_nodes = 17
+    gradient_nodes = lambda op: 2 if _have_one_shape(*op.inputs) else 17  # summed over what has been broadcast
+    gradient_reads = lambda op: [*op.inputs, *([] if _have_one_shape(*op.inputs) else map(Extents, op.inputs))]
     flops = _flops
 
     def shape(x, y, adj_x, adj_y):

@@ -139,7 +139,7 @@ def _rows(diagonals: Any, layout: str) -> Tensor:
 
 def _filled_up(diagonal: Tensor, main: Tensor, before: bool) -> Tensor:
     """A diagonal in a row of the main one's length: it may be given without the element that is not used."""
-    known, length = diagonal.shape[-1].value, main.shape[-1].value
+    known, length = diagonal.shape.extent(-1), main.shape.extent(-1)
     return diagonal if None in (known, length) or known == length else _with_zero(diagonal, before)
 
 

@@ -12,7 +12,7 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
-from penstock.ops.array.broadcast_gradient import broadcast_nodes, reduce_both
+from penstock.ops.array.broadcast_gradient import broadcast_nodes, broadcast_reads, reduce_both
 from penstock.ops.array.cast import cast
 from penstock.ops.common import FLOATS, INDEX, broadcasting
 from penstock.ops.math.elementwise import ARITHMETIC, Mul, Neg, RealDiv, quotient_gradient
@@ -98,6 +98,7 @@ class Div(_Quotient):
     """x / y; the quotient of integers is rounded towards zero."""
 
     gradient_nodes = broadcast_nodes(5)
+    gradient_reads = broadcast_reads
     neutral = {1: 1.0}
 
     def gradient(op, dy):
@@ -139,6 +140,7 @@ class FloorMod:
     """What remains of x / y rounded down: it has the sign of y."""
 
     gradient_nodes = broadcast_nodes(3)
+    gradient_reads = broadcast_reads
     elementwise = True
     shape = broadcasting("x", "y")
 

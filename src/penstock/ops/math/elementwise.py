@@ -12,8 +12,9 @@ from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import bfloat16, float32, int32, string, uint16, uint32, uint64
 from penstock.graph.opdef import op
+from penstock.graph.properties import Extents
 from penstock.graph.scopes import name_scope
-from penstock.ops.array.broadcast_gradient import broadcast_nodes, known_broadcast_nodes, reduce_both
+from penstock.ops.array.broadcast_gradient import broadcast_nodes, broadcast_reads, known_broadcast_nodes, known_broadcast_reads, reduce_both
 from penstock.ops.array.fill import zeros_like
 from penstock.ops.array.select import where
 from penstock.ops.common import FLOATS, INDEX, INEXACT, INTS_SIGNED, NUMERIC, broadcasting, like
@@ -37,6 +38,7 @@ class Add:
     """x + y; strings are joined."""
 
     gradient_nodes = known_broadcast_nodes(0)
+    gradient_reads = known_broadcast_reads()
     neutral = {0: -0.0, 1: -0.0}  # not 0.0: -0.0 + 0.0 is 0.0
     associative = "sum"
     elementwise = True
@@ -56,6 +58,7 @@ class AddV2:
     """x + y."""
 
     gradient_nodes = known_broadcast_nodes(0)
+    gradient_reads = known_broadcast_reads()
     ufunc = np.add
     neutral = {0: -0.0, 1: -0.0}
     associative = "sum"
@@ -78,6 +81,7 @@ class Sub:
     """x - y."""
 
     gradient_nodes = known_broadcast_nodes(1)
+    gradient_reads = known_broadcast_reads()
     ufunc = np.subtract
     neutral = {1: 0.0}
     elementwise = True
@@ -98,6 +102,7 @@ class Mul:
     """x * y."""
 
     gradient_nodes = known_broadcast_nodes(2, lambda op: op.outputs[0].dtype.base_dtype in (float32, int32))
+    gradient_reads = known_broadcast_reads(0, 1)
     ufunc = np.multiply
     neutral = {0: 1.0, 1: 1.0}
     associative = "product"
@@ -138,6 +143,7 @@ class RealDiv:
     """x / y."""
 
     gradient_nodes = broadcast_nodes(5)
+    gradient_reads = broadcast_reads
     neutral = {1: 1.0}
     elementwise = True
     shape = broadcasting("x", "y")
@@ -164,6 +170,7 @@ class DivNoNan:
     """x / y, and 0 where y is 0."""
 
     gradient_nodes = broadcast_nodes(5)
+    gradient_reads = broadcast_reads
     elementwise = True
     shape = broadcasting("x", "y")
 
@@ -191,6 +198,7 @@ class Maximum:
     """The larger of x and y."""
 
     gradient_nodes = broadcast_nodes(6)
+    gradient_reads = broadcast_reads
     ufunc = np.maximum
     elementwise = commutative = True
     shape = broadcasting("x", "y")
@@ -210,6 +218,7 @@ class Minimum:
     """The smaller of x and y."""
 
     gradient_nodes = broadcast_nodes(6)
+    gradient_reads = broadcast_reads
     ufunc = np.minimum
     elementwise = commutative = True
     shape = broadcasting("x", "y")
@@ -229,6 +238,7 @@ class SquaredDifference:
     """(x - y) * conj(x - y)."""
 
     gradient_nodes = known_broadcast_nodes(5)
+    gradient_reads = known_broadcast_reads(0, 1)
     elementwise = commutative = True
     shape = broadcasting("x", "y")
 
@@ -287,6 +297,7 @@ class Sign:
     """-1, 0 or 1; x / abs(x) for complex numbers."""
 
     gradient_nodes = 3
+    gradient_reads = lambda op: [Extents(op.inputs[0])]
     elementwise = True
     shape = like("x")
 

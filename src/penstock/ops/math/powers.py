@@ -9,8 +9,9 @@ from penstock.errors import invalid_argument
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
+from penstock.graph.properties import Extents
 from penstock.graph.scopes import name_scope
-from penstock.ops.array.broadcast_gradient import known_broadcast_nodes, reduce_both
+from penstock.ops.array.broadcast_gradient import known_broadcast_nodes, known_broadcast_reads, reduce_both
 from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import ones_like, zeros_like
 from penstock.ops.array.select import where
@@ -37,6 +38,7 @@ class Pow:
     """x to the power of y."""
 
     gradient_nodes = known_broadcast_nodes(16, lambda op: False)
+    gradient_reads = lambda op: [*known_broadcast_reads(0, 1)(op), Extents(op.inputs[0]), op.outputs[0]]
     elementwise = True
     shape = broadcasting("x", "y")
 

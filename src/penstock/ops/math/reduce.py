@@ -13,6 +13,7 @@ from penstock.graph.dtypes import bfloat16, bool_, float16, int32, int64
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
+from penstock.graph.properties import Extents
 from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.graph.static import constant_value
 from penstock.ops.array.cast import cast
@@ -172,6 +173,19 @@ def _mean_nodes(op) -> int:
     return _sum_nodes(op) + (2 if is_known else 11)
 
 
+def _sum_reads(op) -> list:
+    x, axes = op.inputs[0].shape, constant_value(op.inputs[1])
+    is_whole = x.ndims is not None and axes is not None and np.ravel(axes).tolist() == list(range(x.ndims))
+    if is_whole or (x.is_fully_defined() and axes is not None):
+        return [Extents(op.inputs[0])] if is_whole else []
+    return [Extents(op.inputs[0]), op.inputs[1], Extents(op.inputs[1])]
+
+
+def _mean_reads(op) -> list:
+    is_known = op.inputs[0].shape.is_fully_defined() and op.outputs[0].shape.is_fully_defined()
+    return [*_sum_reads(op), *([] if is_known else [Extents(op.inputs[0]), Extents(op.outputs[0])])]
+
+
 # --- the ops ---------------------------------------------------------------------------------------------------------
 
 @op("Sum", "input: T, reduction_indices: Tidx -> output: T", keep_dims=False, T=NUMERIC, Tidx=AXES)
@@ -179,6 +193,7 @@ class Sum:
     """The sum over axes."""
 
     gradient_nodes = _sum_nodes
+    gradient_reads = _sum_reads
     axes = "reduction_indices"
     reduces = "sum"
     shape = reduced_shape
@@ -195,6 +210,7 @@ class Mean:
     """The mean over axes; of integers it is rounded towards zero."""
 
     gradient_nodes = _mean_nodes
+    gradient_reads = _mean_reads
     axes = "reduction_indices"
     reduces = "mean"
     shape = reduced_shape
@@ -228,6 +244,7 @@ class Prod:
     """The product over axes."""
 
     gradient_nodes = 49
+    gradient_reads = lambda op: [Extents(op.inputs[0]), *op.inputs]
     axes = "reduction_indices"
     reduces = "prod"
     shape = reduced_shape
@@ -245,6 +262,7 @@ class Max:
     """The largest element over axes."""
 
     gradient_nodes = 19
+    gradient_reads = lambda op: [Extents(op.inputs[0]), *op.inputs, op.outputs[0]]
     axes = "reduction_indices"
     reduces = "max"
     shape = reduced_shape
@@ -260,6 +278,7 @@ class Min:
     """The smallest element over axes."""
 
     gradient_nodes = 19
+    gradient_reads = lambda op: [Extents(op.inputs[0]), *op.inputs, op.outputs[0]]
     axes = "reduction_indices"
     reduces = "min"
     shape = reduced_shape

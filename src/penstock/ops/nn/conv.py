@@ -82,6 +82,7 @@ class Conv2D:
     """The convolution (in truth: cross-correlation) of images with filters."""
 
     gradient_nodes = 3
+    gradient_reads = lambda op: list(op.inputs)
     images = ("input", "output")
     per_axis = ("strides", "dilations", "explicit_paddings")
     flops = _flops_forward

@@ -5,12 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from penstock.errors import invalid_argument
+from penstock.errors import InvalidArgumentError, invalid_argument
 from penstock.graph.node import Tensor
 from penstock.graph.shape import Extent, TensorShape
 from penstock.graph.static import constant_value_as_shape
 from penstock.ops.nn import data_formats
 from penstock.ops.nn.windows import Ints, Windows, output_extent, windows
+
+
+class UnfitStrides(InvalidArgumentError, ValueError):
+    """Strides over the batch or the channels: TensorFlow's kernel refuses them; here the graph does, whose errors are ValueErrors."""
 
 
 def check_rank(shape: TensorShape, rank: int) -> TensorShape:
@@ -21,14 +25,14 @@ def check_rank(shape: TensorShape, rank: int) -> TensorShape:
 
 
 def check_strides(op_type: str, rank: int, strides: Ints, dilations: Ints, data_format: str) -> None:
-    """ValueError unless there is one positive stride and dilation per axis, and those of batch and channels are 1."""
+    """ValueError unless there is one positive stride and dilation per axis; InvalidArgumentError unless those of batch and channels are 1."""
     for name, values in (("stride", strides), ("dilation", dilations)):
         if len(values) != rank:
             raise ValueError(f"{op_type} requires the {name} attribute to contain {rank} values, "
                              f"but got: {len(values)}")
         if values[0] != 1 or data_formats.channels(values, data_format) != 1:
-            raise ValueError(f"Current implementation does not yet support {name}s in the batch and depth dimensions, "
-                             f"but got {list(values)}")
+            raise UnfitStrides(None, None, f"Current implementation does not yet support {name}s in the batch and depth dimensions, "
+                               f"but got {list(values)}")
         if min(values) <= 0:
             raise ValueError(f"{name.capitalize()} must be > 0, but got {min(values)}")
 

@@ -35,7 +35,7 @@ def ctc_loss_v2(labels: Any, logits: Any, label_length: Any, logit_length: Any, 
         raise ValueError("blank_index must be given when using SparseTensor labels.")
     with name_scope(name, "ctc_loss_v2" if is_sparse else "ctc_loss_dense", [logits, label_length, logit_length]):
         logits = to_tensor(logits, name="logits")
-        classes = logits.shape[2].value
+        classes = logits.shape.extent(2)
         classes = shape(logits)[2] if classes is None else classes
         blank = 0 if blank_index is None else blank_index
         blank = classes + blank if blank < 0 else blank

@@ -24,6 +24,8 @@ def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None
     if keep_prob is not None:
         if rate is not None:
             raise ValueError("Cannot specify both 'keep_prob' and 'rate'")
+        if isinstance(keep_prob, (list, tuple, str)):
+            raise ValueError(f"keep_prob must be a floating point number or Tensor (got {keep_prob!r})")
         rate = 1 - keep_prob if not isinstance(keep_prob, numbers.Real) else 1.0 - keep_prob
     return dropout_v2(x, rate, noise_shape=noise_shape, seed=seed, name=name)
 

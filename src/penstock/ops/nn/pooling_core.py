@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.errors import invalid_argument
+from penstock.errors import UnimplementedError, invalid_argument
 from penstock.graph.shape import Extent, TensorShape
 from penstock.ops.array.masking import masked
 from penstock.ops.nn.conv_shape import check_rank
@@ -32,13 +32,17 @@ def pool_shape(shape: TensorShape, rank: int, ksize: Ints, strides: Ints, paddin
     return [extents[0], *pooled]  # there may be no image at all
 
 
+class PooledBatch(UnimplementedError, ValueError):
+    """Windows over the batch: TensorFlow's kernel refuses them; here the graph does, whose errors are ValueErrors."""
+
+
 def check_window(rank: int, ksize: Ints, strides: Ints) -> None:
-    """ValueError unless there is a positive extent and stride per axis, and the batch is not pooled."""
+    """ValueError unless there is a positive extent and stride per axis; UnimplementedError if the batch is pooled."""
     for name, values in (("ksize", ksize), ("stride", strides)):
         if len(values) != rank:
             raise ValueError(f"Pooling requires the {name} attribute to contain {rank} values, but got: {len(values)}")
         if values[0] != 1:
-            raise ValueError("Pooling is not yet supported on the batch dimension.")
+            raise PooledBatch(None, None, "Pooling is not yet supported on the batch dimension.")
     if min(ksize) <= 0:
         raise ValueError(f"Sliding window ksize must be > 0, but is {list(ksize)}")
 

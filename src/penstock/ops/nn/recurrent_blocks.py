@@ -141,7 +141,7 @@ class LSTMBlockCellGrad(_Backward):
 class _Sequence:
     def shape(x, b):
         time, rows, _ = x.shape.with_rank(3)
-        units = b.shape.with_rank(1)[0].value
+        units = b.shape.with_rank(1).extent(0)
         return [TensorShape([time, rows, None if units is None else units // 4])] * 7
 
 

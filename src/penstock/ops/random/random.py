@@ -27,6 +27,7 @@ from penstock.ops.random.philox import Philox
 
 NO_BFLOAT16 = FLOATS - {dt.bfloat16}
 COUNTS = NO_BFLOAT16 | INDEX
+_SHAPE_WORDS = {"shape": (1, "shape must be a vector of {{int32,int64}}, got shape {shape}")}
 
 
 def generator(ctx: Any, seed: int, seed2: int) -> Philox:
@@ -40,7 +41,7 @@ def checked_shape(shape: Any) -> list[int]:
     """The extents in a shape vector; InvalidArgumentError if it is none."""
     shape = np.asarray(shape)
     if shape.ndim != 1:
-        raise invalid_argument(f"shape must be a vector of {{int32,int64}}, got shape {brackets(shape.shape)}")
+        raise invalid_argument(_SHAPE_WORDS["shape"][1].format(shape=brackets(shape.shape)))
     for extent in shape.tolist():
         if extent < 0:
             raise invalid_argument(f"Dimension {extent} must be >= 0")
@@ -55,6 +56,7 @@ def _as_given(shape):
 class RandomUniform:
     """Floats drawn evenly from [0, 1)."""
 
+    rank_words = _SHAPE_WORDS
     stateful = True
     draws = "_DrawUniform"
     shape = _as_given
@@ -69,6 +71,7 @@ class RandomUniformInt:
     """Integers drawn evenly from [minval, maxval)."""
 
     ranks = {"minval": 0, "maxval": 0}
+    rank_words = _SHAPE_WORDS
     stateful = True
     draws = "_DrawUniformInt"
     shape = _as_given
@@ -92,6 +95,7 @@ def check_range(minval: Any, maxval: Any) -> None:
 class RandomStandardNormal:
     """Numbers drawn from the normal distribution with mean 0 and standard deviation 1."""
 
+    rank_words = _SHAPE_WORDS
     stateful = True
     draws = "_DrawNormal"
     shape = _as_given
@@ -178,6 +182,7 @@ class DrawTruncated(_Drawing):
 class TruncatedNormal:
     """Standard normal numbers, drawn again where they fall outside of (-2, 2)."""
 
+    rank_words = _SHAPE_WORDS
     stateful = True
     draws = "_DrawTruncated"
     shape = _as_given
@@ -204,6 +209,7 @@ class RandomShuffle:
 class Multinomial:
     """For each row of unnormalised log-probabilities, ``num_samples`` class indices."""
 
+    rank_words = {"num_samples": (0, "num_samples should be a scalar, got shape {shape}")}
     stateful = True
     gradient = None
 

@@ -35,7 +35,7 @@ def _shape(shape, seed):
 
 
 def _check_seed(seed: Tensor) -> None:
-    if seed.shape.with_rank(1)[0].value not in (None, 2):
+    if seed.shape.with_rank(1).extent(0) not in (None, 2):
         raise ValueError(f"Dimension must be 2 but is {seed.shape[0]}")
 
 

@@ -68,7 +68,7 @@ def _parts(params: Any) -> list[Any]:
         raise ValueError("params must be specified")
     if not hasattr(params, "_get_variable_list") and not isinstance(params, (list, tuple)):
         return [params]
-    parts = [part if hasattr(part, "shape") else np.asarray(part) for part in params]
+    parts = [part if hasattr(part, "shape") else to_tensor(part) for part in params]
     if not parts:
         raise ValueError("Need at least one param")
     return parts

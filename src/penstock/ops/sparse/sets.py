@@ -12,7 +12,6 @@ from penstock.graph.composite import SparseTensor, SparseTensorValue
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
-from penstock.graph.static import constant_value_as_shape
 from penstock.ops.common import at_least, strings
 from penstock.ops.sparse.sparse import as_sparse, parts
 from penstock.ops.sparse.sparse_kernels import check_bounds, check_order, entries_shape, new_sparse, positions
@@ -126,8 +125,6 @@ class SetSize:
 
     def shape(set_indices, set_values, set_shape):
         entries_shape(set_indices, set_values, set_shape)
-        known = constant_value_as_shape(set_shape)
-        return known[:-1] if known.ndims is not None else None
 
     def kernel(set_indices, set_values, set_shape, validate_indices):
         sets, groups = _sparse_sets(set_indices, set_values, set_shape, validate_indices)

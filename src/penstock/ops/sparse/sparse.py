@@ -50,6 +50,7 @@ class SparseToDense:
     """A dense tensor with values at indices (a scalar, a vector, or one row per value) and a default everywhere else."""
 
     ranks = {"sparse_indices": at_most(2), "output_shape": 1}  # those of the values are the kernel's to judge, as in TensorFlow
+    rank_words = {"output_shape": (1, "output_shape should be a vector, got shape {shape}")}
 
     def shape(output_shape):
         return constant_value_as_shape(output_shape)

@@ -16,6 +16,7 @@ from penstock.graph.composite import IndexedSlices
 from penstock.graph.dtypes import DType
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
+from penstock.graph.properties import Extents
 from penstock.graph.shape import TensorShape, brackets, unknown_shape
 from penstock.graph.static import extents_as_array
 from penstock.ops.array.gather import GatherNd, GatherV2
@@ -35,6 +36,7 @@ class VarHandleOp:
     """The handle of a variable, which is made without a value the first time."""
 
     stateful = True
+    refers_to = ("dtype", "shape")
     shape = fixed()
 
     def kernel(ctx, container, shared_name, dtype):
@@ -49,8 +51,6 @@ def handle_data(handle: Tensor) -> tuple[DType | None, TensorShape]:
         if handle._handle_data is not None:
             return handle._handle_data
         made_by = handle.op
-        if made_by.definition is VarHandleOp:
-            return made_by.attrs["dtype"], made_by.attrs["shape"]
         if not made_by.definition.aliases:
             return None, unknown_shape()
         handle = made_by.inputs[0]
@@ -263,6 +263,7 @@ class ResourceGather:
     """Rows of a variable, read without reading the rest."""
 
     gradient_nodes = 12
+    gradient_reads = lambda op: [*op.inputs, Extents(op.inputs[1])]
     stateful = True
 
     def shape(resource, indices, batch_dims, dtype):

@@ -94,7 +94,8 @@ class RestoreV2:
     gradient = None
     blocking = stateful = True
 
-    def shape(shape_and_slices, dtypes):
+    def shape(tensor_names, shape_and_slices, dtypes):
+        tensor_names.shape.assert_is_compatible_with(shape_and_slices.shape)
         specs = constant_value(shape_and_slices)
         if specs is None or len(specs) != len(dtypes):
             return [unknown_shape()] * len(dtypes)
@@ -154,6 +155,7 @@ class ShardedFilename:
     """The name of one of several files: ``base-00001-of-00004``."""
 
     ranks = {"basename": 0, "shard": 0, "num_shards": 0}
+    rank_words = {name: (0, name + " must be a scalar, got shape {shape}") for name in ranks}
     shape = fixed()
     gradient = None
 
@@ -166,6 +168,7 @@ class ShardedFilespec:
     """The pattern of the names of several files: ``base-?????-of-00004``."""
 
     ranks = {"basename": 0, "num_shards": 0}
+    rank_words = {name: (0, name + " must be a scalar, got shape {shape}") for name in ranks}
     shape = fixed()
     gradient = None
 

@@ -144,6 +144,8 @@ def _examples(rows: list[np.ndarray], features: list[np.ndarray], values: list[n
         all_values.append(values[index] if index < len(values) else np.ones(feature.size))
     for index, matrix in enumerate(dense, len(ids)):
         wide = matrix.reshape(number, -1)
+        if wide.shape[1] > starts[index + 1] - starts[index]:
+            raise invalid_argument(f"More dense features than we have parameters for: {wide.shape[1]}>{starts[index + 1] - starts[index]}")
         all_rows.append(np.repeat(np.arange(number), wide.shape[1]))
         all_places.append(np.tile(np.arange(wide.shape[1]) + starts[index], number))
         all_values.append(wide.ravel())

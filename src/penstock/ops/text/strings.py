@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import itertools
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -187,11 +187,14 @@ class StringToNumber:
         return _numbers(lambda item: _number(item, out_type), string_tensor, out_type.np)
 
 
+_HEXADECIMAL = re.compile(rb"\s*[-+]?0[xX]")
+
+
 def _number(item: bytes, dtype: dt.DType) -> Any:
     try:
         if b"_" in item:  # which only Python takes
             raise ValueError(item)
-        value = int(item) if dtype.is_integer else float(item)
+        value = int(item) if dtype.is_integer else float.fromhex(item.decode()) if _HEXADECIMAL.match(item) else float(item)
         if dtype.is_integer and not dtype.min <= value <= dtype.max:
             raise ValueError(item)
         return value
@@ -393,12 +396,13 @@ class DecodeBase64:
 
 def _decode64(item: bytes) -> bytes:
     bare = item.rstrip(b"=")
-    try:
-        if bare.translate(None, b"-_").isalnum() or not bare.translate(None, b"-_"):
-            return base64.urlsafe_b64decode(bare + b"=" * (-len(bare) % 4))
-    except binascii.Error as error:
-        raise invalid_argument(f"Invalid base64 data: {error}") from None
-    raise invalid_argument("Invalid character found in base64.")
+    padding = len(item) - len(bare)
+    if len(bare) % 4 == 1:
+        raise invalid_argument("Base64 string length cannot be 1 modulo 4.")
+    letters = bare.translate(None, b"-_")
+    if (letters and not letters.isalnum()) or padding not in (0, -len(bare) % 4):
+        raise invalid_argument("Invalid character found in base64.")
+    return base64.urlsafe_b64decode(bare + b"=" * (-len(bare) % 4))
 
 
 # --- functions -------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.graph.shape import TensorShape
 from penstock.program.ir import Edge, Node, Program
 from penstock.program.passes.walk import Walk, constant_of, is_pure
 
@@ -52,4 +53,6 @@ def _equal(node: Node, other: Node) -> bool:
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray):
         return isinstance(b, np.ndarray) and a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if isinstance(a, TensorShape):
+        return isinstance(b, TensorShape) and a.is_same_as(b)
     return type(a) is type(b) and bool(a == b)

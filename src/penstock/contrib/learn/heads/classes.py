@@ -8,6 +8,7 @@ from penstock.contrib import prelude as tf
 from penstock.contrib.learn.heads import metrics
 from penstock.contrib.learn.heads.base import LossAndAverage, SingleHead, as_column, mean_and_average
 from penstock.contrib.learn.keys import MetricKey, PredictionKey, ProblemType
+from penstock.graph.composite import SparseTensorValue
 from penstock.layers.losses import Reduction, hinge_loss
 from penstock.layers.metrics.means import accuracy
 from penstock.ops.sparse.sparse_functions import sparse_to_indicator
@@ -182,7 +183,11 @@ class MultiLabelHead(ClassHead):
 
     def used_labels(self, labels: Any) -> Any:
         """Zeros and ones for all classes; of a sparse tensor with the numbers of classes, or as they are."""
-        return tf.cast(sparse_to_indicator(labels, self.logits_dimension), tf.int64) if isinstance(labels, tf.SparseTensor) else labels
+        if not isinstance(labels, (tf.SparseTensor, SparseTensorValue)):
+            return labels
+        if self.logits_dimension < 2:
+            raise ValueError("Must set num_classes >= 2 when passing labels as a SparseTensor.")
+        return tf.cast(sparse_to_indicator(labels, self.logits_dimension), tf.int64)
 
     def predictions(self, logits: Any) -> dict[str, Any]:
         """Logits, probabilities, and zeros and ones."""

@@ -31,24 +31,16 @@ def read_keyed_batch_examples(file_pattern: Any, batch_size: int, reader: Callab
                               num_epochs: int | None = None, queue_capacity: int = 10000, num_threads: int = 1, read_batch_size: int = 1,
                               parse_fn: Any = None, name: str | None = None, seed: int | None = None) -> Any:
     """``tf.contrib.learn.read_keyed_batch_examples``: (keys, examples)."""
-    def own_files(names: list[str], scope: str) -> Any:
-        return string_input_producer(tf.constant(names, name="input"), num_epochs=num_epochs, shuffle=randomize_input, seed=seed, name=scope)
-
-    return _keyed_batch(own_files, file_pattern, batch_size, reader, randomize_input, num_epochs, queue_capacity, num_threads, read_batch_size,
-                        parse_fn, name, seed)
+    return keyed_batch(file_pattern, batch_size, reader, randomize_input, num_epochs, queue_capacity, num_threads, read_batch_size,
+                       parse_fn=parse_fn, name=name, seed=seed)
 
 
 def read_keyed_batch_examples_shared_queue(file_pattern: Any, batch_size: int, reader: Callable[[], Any], randomize_input: bool = True,
                                            num_epochs: int | None = None, queue_capacity: int = 10000, num_threads: int = 1, read_batch_size: int = 1,
                                            parse_fn: Any = None, name: str | None = None, seed: int | None = None) -> Any:
     """``tf.contrib.learn.read_keyed_batch_examples_shared_queue``: (keys, examples); of workers with common variables, each reads other files."""
-    def shared_files(names: list[str], scope: str) -> Any:
-        queue = FIFOQueue(1, [tf.string], [[]])
-        add_queue_runner(QueueRunner(queue, [queue.enqueue(seek_next(names, randomize_input, seed, num_epochs))]))
-        return queue
-
-    return _keyed_batch(shared_files, file_pattern, batch_size, reader, randomize_input, num_epochs, queue_capacity, num_threads, read_batch_size,
-                        parse_fn, name, seed)
+    return keyed_batch(file_pattern, batch_size, reader, randomize_input, num_epochs, queue_capacity, num_threads, read_batch_size,
+                       parse_fn=parse_fn, setup_shared_queue=True, name=name, seed=seed)
 
 
 def seek_next(string_list: list[str], shuffle: bool = False, seed: int | None = None, num_epochs: int | None = None) -> Any:
@@ -66,24 +58,35 @@ def seek_next(string_list: list[str], shuffle: bool = False, seed: int | None = 
             count = tf.get_variable("obtain_next_filename_counter", dtype=tf.int64, initializer=tf.constant(0, tf.int64), trainable=False)
             taken.append(count.count_up_to(len(texts)))
         with tf.control_dependencies(taken):
-            return tf.gather(kept, place.assign_add(1) % len(texts))
+            return obtain_next(kept, place)
 
 
-def _keyed_batch(make_files: Callable[[list[str], str], Any], file_pattern: Any, batch_size: int, reader: Callable[[], Any], randomize_input: bool,
-                 num_epochs: int | None, queue_capacity: int, num_threads: int, read_batch_size: int, parse_fn: Any, name: str | None,
-                 seed: int | None) -> Any:
-    """(keys, examples) of the files in the queue that ``make_files`` makes of their names and a scope."""
+def obtain_next(string_list_tensor: Any, counter: Any) -> Any:
+    """``tf.contrib.input_pipeline.obtain_next``: the element behind the one that ``counter``, an int64 variable, names, in a circle."""
+    return tf.gather(string_list_tensor, counter.assign_add(1) % tf.size(string_list_tensor, out_type=tf.int64))
+
+
+def keyed_batch(file_pattern: Any, batch_size: Any, reader: Callable[[], Any], randomize_input: bool = True, num_epochs: int | None = None,
+                queue_capacity: int = 10000, num_threads: int = 1, read_batch_size: int = 1, filter_fn: Any = None, parse_fn: Any = None,
+                setup_shared_queue: bool = False, name: str | None = None, seed: int | None = None) -> Any:
+    """(keys, examples) of files, in batches. ``filter_fn`` tells by keys and examples which are taken; tasks divide what is in a shared queue."""
     names = _file_names(file_pattern, randomize_input)
     _check(batch_size, queue_capacity, num_threads, read_batch_size, num_epochs)
     with tf.name_scope(name, "read_batch_examples", [file_pattern]) as scope:
         with tf.name_scope("file_name_queue") as queue_scope:
-            files = make_files(names, queue_scope)
+            if setup_shared_queue:
+                files = FIFOQueue(capacity=1, dtypes=[tf.string], shapes=[[]])
+                add_queue_runner(QueueRunner(files, [files.enqueue(seek_next(names, randomize_input, seed, num_epochs))]))
+            else:
+                files = string_input_producer(tf.constant(names, name="input"), num_epochs=num_epochs, shuffle=randomize_input, seed=seed,
+                                              name=queue_scope)
         with tf.name_scope("read"):
-            examples = [_read(reader(), files, read_batch_size, parse_fn) for _ in range(num_threads)]
+            examples = [_read(reader(), files, read_batch_size, filter_fn, parse_fn) for _ in range(num_threads)]
         options: dict[str, Any] = {"capacity": queue_capacity, "enqueue_many": read_batch_size > 1, "name": scope,
                                    "allow_smaller_final_batch": num_epochs is not None}
         if randomize_input:
-            batch = shuffle_batch_join(examples, batch_size, min_after_dequeue=max(queue_capacity - 3 * batch_size, batch_size), seed=seed, **options)
+            left = int(queue_capacity * 0.4) if isinstance(batch_size, tf.Tensor) else max(queue_capacity - 3 * batch_size, batch_size)
+            batch = shuffle_batch_join(examples, batch_size, min_after_dequeue=left, seed=seed, **options)
         else:
             batch = batch_join(examples, batch_size, **options)
         return (batch.pop(_KEY), batch) if isinstance(batch, dict) else batch
@@ -102,7 +105,7 @@ def _file_names(file_pattern: Any, randomize_input: bool) -> list[str]:
 def _check(batch_size: Any, queue_capacity: Any, num_threads: Any, read_batch_size: Any, num_epochs: Any) -> None:
     if not queue_capacity or queue_capacity <= 0:
         raise ValueError(f"Invalid queue_capacity {queue_capacity}.")
-    if batch_size is None or not 0 < batch_size < queue_capacity:
+    if batch_size is None or (not isinstance(batch_size, tf.Tensor) and not 0 < batch_size < queue_capacity):
         raise ValueError(f"Invalid batch_size {batch_size}, with queue_capacity {queue_capacity}.")
     if read_batch_size is None or read_batch_size <= 0:
         raise ValueError(f"Invalid read_batch_size {read_batch_size}.")
@@ -112,9 +115,12 @@ def _check(batch_size: Any, queue_capacity: Any, num_threads: Any, read_batch_si
         raise ValueError(f"Invalid num_epochs {num_epochs}.")
 
 
-def _read(reader: Any, files: Any, number: int, parse_fn: Any) -> Any:
+def _read(reader: Any, files: Any, number: int, filter_fn: Any, parse_fn: Any) -> Any:
     """(keys, examples), or the parsed features with their key."""
     keys, examples = reader.read_up_to(files, number) if number > 1 else reader.read(files)
+    if filter_fn is not None:
+        wanted = filter_fn(keys, examples)
+        keys, examples = tf.boolean_mask(keys, wanted), tf.boolean_mask(examples, wanted)
     if parse_fn is None:
         return keys, examples
     parsed = parse_fn(examples)
