@@ -11,6 +11,7 @@ class Collections:
     _finalized: bool
 
     def __init__(self) -> None:
+        super().__init__()
         self._collections: dict[Any, list[Any]] = {}
 
     def add_to_collection(self, name: Any, value: Any) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -17,6 +17,7 @@ from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.compat.proto.versions_pb2 import VersionDef
 
 from penstock.graph.collections import Collections
+from penstock.graph.counts import OperationCounts
 from penstock.graph.device import DeviceSpec, canonical_name, merge
 from penstock.graph.dtypes import DType, as_dtype
 from penstock.graph.node import Operation, Tensor
@@ -47,7 +48,7 @@ class _Controller:
         self.ops, self.fresh, self.seen = ops, fresh, set[Operation]()
 
 
-class Graph(Collections):
+class Graph(Collections, OperationCounts):
     """A dataflow graph: operations as nodes, tensors as edges.
 
     >>> import penstock as tf
@@ -71,10 +72,7 @@ class Graph(Collections):
         self._mutations = 0
         self._versions = VersionDef(producer=PRODUCER_VERSION)
         self._ids = 0  # of operations
-        self.implied_operations = 0  # that TensorFlow has beside ours where one of ours stands for several: a loop, a conditional
-        self._noted: set[Any] = set()
         self.traces: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()  # of ``tf.function``: {function: {key: trace}}
-        self._seed: int | None = None
         self._gradient_overrides: dict[str, str] = {}
         self._kernel_labels: dict[str, str] = {}
         self._extra_attrs: dict[str, Any] = {}
@@ -415,55 +413,6 @@ class Graph(Collections):
             self._container = outer
 
     # --- state -------------------------------------------------------------------------------------------------------
-
-    @property
-    def seed(self) -> int | None:
-        """The graph-level seed of random ops."""
-        return self._seed
-
-    @seed.setter
-    def seed(self, seed: int | None) -> None:
-        self._seed = seed
-
-    def imply(self, operations: int) -> None:
-        """Counts operations that TensorFlow makes here and we do not (or, if negative, the other way round), for the seeds of random ops to come."""
-        self.implied_operations += operations
-
-    @contextmanager
-    def counting_as(self, operations: int) -> Iterator[None]:
-        """What is made inside counts as so many operations: those that TensorFlow makes in its place."""
-        before = self.counted_operations()
-        yield
-        self.imply(operations - (self.counted_operations() - before))
-
-    @contextmanager
-    def reading(self, values: Sequence[Any]) -> Iterator[None]:
-        """What is made inside reads these values of the forward pass: in the gradients of loops, each of them counts."""
-        yield
-
-    @contextmanager
-    def zeros_in_place(self, tensor: Tensor) -> Iterator[None]:
-        """Zeros that stand for the gradient of ``tensor`` are made inside."""
-        yield
-
-    def counted_operations(self) -> int:
-        """The number of operations that TensorFlow's graph has."""
-        return len(self._ops) + self.implied_operations
-
-    def first_time(self, key: Any) -> bool:
-        """True for a key that was not asked for before: what TensorFlow makes once per graph is counted once."""
-        is_new = key not in self._noted
-        self._noted.add(key)
-        return is_new
-
-    def next_op_seed(self) -> int:
-        """What stands for the seed of a random op that has none, where the graph has one: the number of operations that TensorFlow's graph has."""
-        return self.counted_operations()
-
-    @property
-    def has_branches_in_place(self) -> bool:
-        """Do branches and loops stand among the operations of TensorFlow's graph? In functions they are functions, with a count of their own."""
-        return True
 
     @property
     def version(self) -> int:

@@ -4,6 +4,7 @@ TensorFlow writes them into the tensor itself, and forbids any other use of it. 
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,43 +37,41 @@ def _rows(x: np.ndarray, i: np.ndarray, v: np.ndarray) -> np.ndarray:
     return i % max(len(x), 1)
 
 
+def _writing(write: Callable[[Any, Any, Any], Any]) -> Callable[..., np.ndarray]:
+    """The kernel that writes v into rows i of a copy of x."""
+    def kernel(x, i, v):
+        result = np.array(x)
+        write(result, _rows(x, i, v), v)
+        return result
+
+    return kernel
+
+
 @op("InplaceUpdate", _SIGNATURE, T=TYPE)
 class InplaceUpdate:
     """x, with rows i replaced by those of v."""
 
     shape = like("x")
+    kernel = _writing(np.ndarray.__setitem__)
     gradient = None
-
-    def kernel(x, i, v):
-        result, rows = np.array(x), _rows(x, i, v)
-        result[rows] = v
-        return result
 
 
 @op("InplaceAdd", _SIGNATURE, T=TYPE)
 class InplaceAdd:
-    """x, with those of v added to rows i."""
+    """x, with the rows of v added to rows i."""
 
     shape = like("x")
+    kernel = _writing(np.add.at)
     gradient = None
-
-    def kernel(x, i, v):
-        result, rows = np.array(x), _rows(x, i, v)
-        np.add.at(result, rows, v)
-        return result
 
 
 @op("InplaceSub", _SIGNATURE, T=TYPE)
 class InplaceSub:
-    """x, with those of v subtracted from rows i."""
+    """x, with the rows of v subtracted from rows i."""
 
     shape = like("x")
+    kernel = _writing(np.subtract.at)
     gradient = None
-
-    def kernel(x, i, v):
-        result, rows = np.array(x), _rows(x, i, v)
-        np.subtract.at(result, rows, v)
-        return result
 
 
 @op("Empty", "shape: int32 -> output: dtype", dtype=TYPE, init=False)
