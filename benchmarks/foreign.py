@@ -4,9 +4,8 @@
 
 A server is a process of Penstock; the clients take turns. The target is 1.2 times the time of a Penstock client. Penstock's clients talk to a server
 on their machine through a socket and shared memory; TensorFlow's know only gRPC. What that takes is the floor: the time of TensorFlow's client at a
-server that sends the same replies and computes nothing (``foreign_floor.py``). A fourth column has TensorFlow's client at a server of TensorFlow: what
-its users are used to. This file also runs inside TensorFlow's Python, so it keeps to the
-standard library and NumPy.
+server that sends the same replies and computes nothing (``foreign_floor.py``). A fourth column has TensorFlow's client at a server of TensorFlow:
+what its users are used to. This file also runs inside TensorFlow's Python, so it keeps to the standard library and NumPy.
 """
 from __future__ import annotations
 
