@@ -13,7 +13,7 @@ import numpy as np
 from penstock.graph.dtypes import as_dtype
 from penstock.native.calls import Array
 from penstock.native.contract.packing import PATCH_WORDS
-from penstock.native.contract.product import Epilogue, Product
+from penstock.native.contract.product import Epilogue, Product, without_taps
 from penstock.opencl import product_groups, product_strips
 from penstock.opencl.builder import literal
 from penstock.opencl.source import name_of
@@ -58,6 +58,7 @@ def emit_product(b: DeviceEmitter, product: Product, a: Array, right: Array, c: 
                  items: list[dict[str, int]]) -> None:
     """Appends the kernels of a product."""
     epilogue = epilogue or Epilogue()
+    product, right = without_taps(b, product, right)
     write = product_strips.emit if b.traits.strips else product_groups.emit
     for item in items:
         task = _task(product, c, epilogue, item)

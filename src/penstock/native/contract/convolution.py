@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from penstock.errors import KernelError
 from penstock.native.calls import Array, row_major
-from penstock.native.contract.product import Epilogue, Product, emit
+from penstock.native.contract.product import Epilogue, Product, Taps, emit
 from penstock.native.contract.products import check_dtype
 from penstock.native.contract.winograd import GRADIENT_TERMS, Winograd, scheme_for
 from penstock.native.contract.winograd_matrices import Scheme
@@ -104,14 +104,14 @@ class Convolutions:
         down, across = grids(w)
         scheme = self._winograd(w, dy, filter.shape, groups)
         if scheme is not None:
-            transposed = self._transposed_filter(filter, (0, 1, scheme.taps), (0, 1, scheme.taps))
+            transposed = self._turned(filter)
             pads = tuple(scheme.taps - 1 - before for before in w.before)
             winograd = Winograd(self.b, scheme, sizes[0], w.size, filter.shape[3], filter.shape[2], pads, GRADIENT_TERMS)
             winograd.convolve(dy, transposed, result, Epilogue(), 0, "conv2d input gradient")
             return from_channels_last(result, data_format)
-        image = result
+        filter, image = self.b.contiguous(filter), result
         if groups == 1 and _is_whole(across):
-            filter, image, down, across = _taps_as_channels(self.b.contiguous(filter), result, down)
+            filter, image, down, across = _taps_as_channels(filter, result, down)
         if down.stride * across.stride > _MOST_PHASES:
             self.b.unsupported(f"strides of {down.stride} and {across.stride} mean too many products")
         for y, rows in _phases(down):
@@ -199,34 +199,40 @@ class Convolutions:
         added = self.b.contiguous(epilogue.added)
         return replace(epilogue, added=added), 0 if added.rank == 1 else shape[-1] * added.dtype.itemsize
 
+    def _turned(self, filter: Array) -> Array:
+        """A filter with its taps in reverse order, and its channels exchanged."""
+        height, width, depth, outputs = filter.shape
+        sy, sx, si, so = filter.strides
+        result = self.b.empty((height, width, outputs, depth), filter.dtype)
+        self.b.copy(self.b.view(filter, result.shape, (-sy, -sx, so, si), (height - 1) * sy + (width - 1) * sx), result)
+        return result
+
     def _phase(self, dy: Array, filter: Array, result: Array, vertical: tuple[int, Grid, Grid], horizontal: tuple[int, Grid, Grid],
                groups: int) -> None:
         """The pixels whose coordinates have the given remainders when divided by the strides."""
         (y, rows, down), (x, columns, across) = vertical, horizontal
         size, (depth, outputs) = dy.dtype.itemsize, filter.shape[2:]
         each = outputs // groups
-        chosen = (_first_tap(y, down), _tap_step(down), rows.taps), (_first_tap(x, across), _tap_step(across), columns.taps)
+        first, taps = _taps(filter, each, (_first_tap(y, down), _tap_step(down), rows.taps), (_first_tap(x, across), _tap_step(across), columns.taps))
         line, pixel = result.strides[1], result.strides[2]
         scattered = down.stride > 1 or across.stride > 1
         for group in range(groups):
-            part = self.b.view(filter, (*filter.shape[:3], each), filter.strides, group * each * filter.strides[3])
-            words = {"a_at": group * each * size, "c_at": y * line + x * pixel + group * depth * size}
+            words = {"a_at": group * each * size, "b_at": first + group * each * size, "c_at": y * line + x * pixel + group * depth * size}
             if scattered:
                 words |= {"c_width": columns.count, "c_height": rows.count, "c_line": line * down.stride, "c_image": result.strides[0]}
             plain = _plain(dy, rows, columns)
-            product = Product(dy.shape[0] * rows.count * columns.count, depth, rows.taps * columns.taps * each, dy.strides[2], depth * size,
-                              pixel * across.stride, steps=words, patches=() if plain else patch_words(dy, each, rows, columns))
-            emit(self.b, product, dy, self._transposed_filter(part, *chosen), result, "conv2d input gradient")
+            product = Product(dy.shape[0] * rows.count * columns.count, depth, rows.taps * columns.taps * each, dy.strides[2], filter.strides[2],
+                              pixel * across.stride, b_transposed=True, taps=taps, steps=words,
+                              patches=() if plain else patch_words(dy, each, rows, columns))
+            emit(self.b, product, dy, filter, result, "conv2d input gradient")
 
-    def _transposed_filter(self, filter: Array, vertical: Ints, horizontal: Ints) -> Array:
-        """Every ``step``-th tap from ``first`` on, in reverse order, transposed: (taps, output channels, input channels)."""
-        (y, y_step, rows), (x, x_step, columns) = vertical, horizontal
-        sy, sx, si, so = filter.strides
-        last = (y + (rows - 1) * y_step) * sy + (x + (columns - 1) * x_step) * sx
-        result = self.b.empty((rows, columns, filter.shape[3], filter.shape[2]), filter.dtype)
-        if result.size:
-            self.b.copy(self.b.view(filter, result.shape, (-y_step * sy, -x_step * sx, so, si), last), result)
-        return result
+
+def _taps(filter: Array, each: int, vertical: Ints, horizontal: Ints) -> tuple[int, Taps]:
+    """Every ``step``-th tap of a filter from ``first`` on, in reverse order, as rows of a transposed matrix: where the first one begins, and how the
+    others follow it."""
+    (y, y_step, rows), (x, x_step, columns) = vertical, horizontal
+    sy, sx, _, _ = filter.strides
+    return (y + (rows - 1) * y_step) * sy + (x + (columns - 1) * x_step) * sx, Taps(each, columns, -x_step * sx, -y_step * sy)
 
 
 _ONE_PIXEL = Grid(1, 1, 1, 1, 1, 0)

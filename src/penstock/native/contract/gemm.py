@@ -16,7 +16,7 @@ from llvmlite import ir
 
 from penstock.native.calls import Code
 from penstock.native.contract.microkernel import MicroKernels
-from penstock.native.contract.packing import GROUP, PANEL_ROWS, PATCH_WORDS, STAGE, Packing
+from penstock.native.contract.packing import GROUP, PANEL_ROWS, PATCH_WORDS, STAGE, TAP_WORDS, Packing
 from penstock.native.contract.tile import DEPTH, PAIR, STRIDE, Tile, TileModule, tile_for
 from penstock.native.destinations import RowDestination
 from penstock.native.vector.pieces import advance, loop, maximum, minimum, number
@@ -29,7 +29,7 @@ WORDS = (
     "a_at", "b_at", "added_at", "c_at",  # where the first ones begin
     "m_start", "m_stop", "m_block", "n_start", "n_stop", "k_start", "k_stop", "k_block", "terms",  # terms: of a sum in registers
     "a_step", "b_step", "added_step", "c_step",  # from row to row (of a transposed matrix: of what lies in memory)
-    "a_transposed", "a_packed", "b_transposed", "b_packed", "has_patches", "has_added", "has_rate",
+    "a_transposed", "a_packed", "b_transposed", "b_packed", *TAP_WORDS, "has_patches", "has_added", "has_rate",
     "b_panel",  # if it is not 0, B lies in panels (``panels.py``), so many bytes apart
     "alpha", "lower_bound", "upper_bound",  # numbers of the element type, in the lower bits
     "c_width", "c_height", "c_line", "c_image",  # if c_width is not 0, the rows of C are pixels, of lines, of images
@@ -185,13 +185,14 @@ class Gemm:
         slot = b.and_(b.udiv(b.sub(n0, w["n_start"]), number(tile.columns)), number(GROUP - 1))
         place = advance(b, self.b_buffer, b.mul(slot, number(self.packing.panel_bytes)))
         transposed = b.icmp_signed("!=", w["b_transposed"], number(0))
-        down, right = b.select(transposed, n0, k0), b.select(transposed, k0, n0)
-        source = advance(b, self.place["b"], b.add(b.mul(down, w["b_step"]), b.mul(right, number(tile.size))))
+        source = advance(b, self.place["b"], b.add(b.mul(k0, w["b_step"]), b.mul(n0, number(tile.size))))
+        column = advance(b, self.place["b"], b.mul(n0, w["b_step"]))
         packed = b.and_(b.not_(self.in_panels), b.or_(b.icmp_signed("!=", w["b_packed"], number(0)), b.not_(full)))
         arguments = [place, source, w["b_step"], depth, width, vectors]
         with b.if_then(packed), b.if_else(transposed) as (if_transposed, plain):
             with if_transposed:
-                b.call(self.packing.transposed_panel, arguments)
+                taps = [w[name] for name in TAP_WORDS]
+                b.call(self.packing.taps, [place, column, w["b_step"], k0, b.add(k0, depth), width, vectors, *taps])
             with plain, b.if_else(b.icmp_signed("==", width, number(tile.columns))) as (whole, part):
                 with whole, b.if_then(b.icmp_signed("==", slot, number(0))):
                     count = minimum(b, number(GROUP), b.udiv(b.sub(w["n_stop"], n0), number(tile.columns)))

@@ -17,7 +17,11 @@ from penstock.native.vector.vectors import I32, I64, IR, POINTER, prefetch, zero
 STAGE = 16  # windows that are gathered at a time, before they are cut into tiles
 PANEL_ROWS = DEPTH + 16  # of a panel of B: with room for a whole square
 GROUP = 4  # panels of B in a buffer
+_AHEAD = 12  # rows of B that are fetched before they are copied: each may be on a page of its own, which no cache foresees
 _SHORT = 2  # vectors of a segment that are copied without a loop
+
+# Where the rows of a transposed B lie: see ``Packing.taps``.
+TAP_WORDS = ("b_tap", "b_across", "b_right", "b_down")
 
 # Where the windows of a convolution lie. A window is cut into segments that are contiguous in memory: rows of the window, or its single pixels.
 PATCH_WORDS = (
@@ -206,13 +210,15 @@ class Packing:
         far apart, and each has a page of its own."""
         function, b = self.m.function("panels", [POINTER, POINTER, *[I64] * 4])
         buffer, source, step, rows, count, distance = function.args
-        row_bytes = self.tile.columns * self.size
+        row_bytes, ahead = self.tile.columns * self.size, b.mul(step, number(_AHEAD))
         with loop(b, number(0), rows) as row:
             here, to = advance(b, source, b.mul(row, step)), advance(b, buffer, b.mul(row, number(row_bytes)))
             with loop(b, number(0), count) as index:
                 for v in range(self.tile.vectors):
                     at = number(v * self._vector_bytes())
-                    value = self.m.load(b, advance(b, advance(b, here, b.mul(index, number(row_bytes))), at))
+                    source_vector = advance(b, advance(b, here, b.mul(index, number(row_bytes))), at)
+                    prefetch(b, advance(b, source_vector, ahead))
+                    value = self.m.load(b, source_vector)
                     self.m.store(b, value, advance(b, advance(b, to, b.mul(index, distance)), at))
         b.ret_void()
         return function
@@ -251,6 +257,24 @@ class Packing:
                 square = [self.m.masked_load(b, advance(b, column, at), mask) for column in columns]
                 for lane, value in enumerate(transpose(b, square)):
                     self.m.store(b, value, advance(b, target, b.mul(b.add(row, number(lane)), row_bytes)))
+        b.ret_void()
+        return function
+
+
+    @cached_property
+    def taps(self) -> ir.Function:
+        """taps(buffer, B, step, from, to, width, vectors, tap, across, right, down): ``transposed_panel`` of some rows of B, which lie tap by tap.
+
+        ``tap`` rows lie side by side, the next ones ``right`` bytes away, and after ``across`` such taps ``down`` bytes from where those began."""
+        function, b = self.m.function("taps", [POINTER, POINTER, *[I64] * 9])
+        buffer, source, step, first, last, width, vectors, tap, across, right, down = function.args
+        row_bytes = b.mul(vectors, number(self._vector_bytes()))
+        with loop(b, b.udiv(first, tap), b.udiv(b.add(last, b.sub(tap, number(1))), tap)) as index:
+            origin = b.mul(index, tap)
+            start, stop = maximum(b, first, origin), minimum(b, last, b.add(origin, tap))
+            at = b.add(b.mul(b.urem(index, across), right), b.mul(b.udiv(index, across), down))
+            here = advance(b, source, b.add(at, b.mul(b.sub(start, origin), number(self.size))))
+            b.call(self.transposed_panel, [advance(b, buffer, b.mul(b.sub(start, first), row_bytes)), here, step, b.sub(stop, start), width, vectors])
         b.ret_void()
         return function
 

@@ -5,11 +5,11 @@ A panel is as wide as a tile, and has all rows of B. It lies as the micro-kernel
 from __future__ import annotations
 
 from penstock.native.calls import Code
-from penstock.native.contract.packing import Packing
+from penstock.native.contract.packing import TAP_WORDS, Packing
 from penstock.native.contract.tile import Tile, TileModule, tile_for
 from penstock.native.vector.pieces import advance, loop, minimum, number
 
-WORDS = ("n_start", "n_stop", "k", "b_at", "b_step", "b_transposed", "b_panel")  # as in ``gemm``
+WORDS = ("n_start", "n_stop", "k", "b_at", "b_step", "b_transposed", *TAP_WORDS, "b_panel")  # as in ``gemm``
 SPARE = 16  # rows at the end of a panel: squares that are transposed reach into them
 _BUNCH = 32  # panels that are written at a time: as many pages, each written to from its start to its end
 
@@ -36,7 +36,8 @@ class _Panels:
             vectors = b.udiv(b.add(width, number(tile.lanes - 1)), number(tile.lanes))
             with b.if_else(transposed) as (if_transposed, plain):
                 with if_transposed:
-                    b.call(packing.transposed_panel, [to, advance(b, source, b.mul(n0, w["b_step"])), w["b_step"], w["k"], width, vectors])
+                    column, taps = advance(b, source, b.mul(n0, w["b_step"])), [w[name] for name in TAP_WORDS]
+                    b.call(packing.taps, [to, column, w["b_step"], number(0), w["k"], width, vectors, *taps])
                 with plain:
                     b.call(packing.panel, [to, advance(b, source, b.mul(n0, number(tile.size))), w["b_step"], w["k"], width, vectors])
         b.ret_void()

@@ -12,6 +12,7 @@ import numpy as np
 
 from penstock.native.calls import Array
 from penstock.native.contract import gemm, gemv, panels
+from penstock.native.contract.packing import TAP_WORDS
 from penstock.native.contract.tile import DEPTH, PAIR, Tile, tile_for
 
 if TYPE_CHECKING:
@@ -59,6 +60,21 @@ def with_rows(b: Emitter, epilogue: Epilogue) -> Epilogue:
     return replace(epilogue, added=b.contiguous(added))
 
 
+@dataclass(frozen=True)
+class Taps:
+    """Where the rows of a transposed B lie: ``each`` of them side by side, the next ones ``right`` bytes away, and after ``across`` such taps
+    ``down`` bytes from where those began. A filter is such a B, without a copy."""
+
+    each: int
+    across: int = 1
+    right: int = 0
+    down: int = 0
+
+    def words(self) -> dict[str, int]:
+        """As words of the kernels; what they divide by is never 0."""
+        return dict(zip(TAP_WORDS, (max(self.each, 1), max(self.across, 1), self.right, self.down)))
+
+
 @dataclass
 class Product:
     """C[m, n] of a batch. Steps are bytes from a row to the next, of matrices as they lie in memory; ``at`` and ``batch`` are bytes, too."""
@@ -75,6 +91,7 @@ class Product:
     steps: dict[str, int] = field(default_factory=dict)  # any other words of the kernel
     patches: tuple[int, ...] = ()
     packed: int = 1  # integers in an element of A and B
+    taps: Taps | None = None  # of a B that is transposed tap by tap
 
     @property
     def flops(self) -> int:
@@ -156,9 +173,26 @@ def _in_panels(b: Emitter, p: Product, tile: Tile, right: Array, label: str) -> 
     step = rows * tile.columns * size
     result = b.empty((-(-p.n // tile.columns), rows, tile.columns), right.dtype)
     pieces = b.threads * PARTS if p.k * p.n * _COPY > _SMALL else 1
-    parts = [(start, stop, p.k, p.steps.get("b_at", 0), p.b_step, int(p.b_transposed), step) for start, stop in ranges(p.n, pieces, tile.columns)]
+    words = (p.k, p.steps.get("b_at", 0), p.b_step, int(p.b_transposed), *_taps(p).words().values(), step)
+    parts = [(start, stop, *words) for start, stop in ranges(p.n, pieces, tile.columns)]
     b.call(panels.code(size), [right, result], parts, f"{label}: panels")
-    return replace(p, b_step=tile.columns * size, b_transposed=False, steps={**p.steps, "b_at": 0, "b_panel": step}), result
+    return replace(p, b_step=tile.columns * size, b_transposed=False, taps=None, steps={**p.steps, "b_at": 0, "b_panel": step}), result
+
+
+def _taps(p: Product) -> Taps:
+    return p.taps or Taps(p.k)
+
+
+def without_taps(b: Emitter, p: Product, right: Array) -> tuple[Product, Array]:
+    """The product with a copy of B in which rows follow each other, if they do not."""
+    if p.taps is None:
+        return p, right
+    taps, size = p.taps, right.dtype.itemsize
+    shape = (p.k // max(taps.each * taps.across, 1), taps.across, taps.each, p.n)
+    result = b.empty(shape, right.dtype)
+    if result.size:
+        b.copy(b.view(right, shape, (taps.down, taps.right, size, p.b_step), p.steps.get("b_at", 0)), result)
+    return replace(p, b_step=p.n * size, b_transposed=False, taps=None, steps={**p.steps, "b_at": 0}), result
 
 
 def bits(value: float, dtype: np.dtype) -> int:
@@ -172,7 +206,7 @@ def _words(p: Product, tile: Tile, given: dict[str, int]) -> list[int]:
     m = given["m_stop"] - given["m_start"]
     values = {"batch": p.batch, "a_step": p.a_step, "b_step": p.b_step, "c_step": p.c_step, "a_transposed": int(p.a_transposed),
               "a_packed": int(_is_packed(p, tile, given)), "b_transposed": int(p.b_transposed), "has_patches": int(bool(p.patches)),
-              "b_packed": int(p.b_transposed or m >= _REUSED * tile.rows), "k_start": 0, "k_stop": p.k, "terms": DEPTH,
+              "b_packed": int(p.b_transposed or m >= _REUSED * tile.rows), **_taps(p).words(), "k_start": 0, "k_stop": p.k, "terms": DEPTH,
               **_blocks(p, tile, m), **p.steps, **given}
     return [*(values.get(name, 0) for name in gemm.WORDS), *p.patches]
 
