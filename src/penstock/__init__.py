@@ -26,14 +26,14 @@ class _Face(ModuleType):
         if not (name in root.ORIGINS and isinstance(value, ModuleType) and value.__name__ == f"{__name__}.{name}"):
             super().__setattr__(name, value)
 
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(root, name)
-        super().__setattr__(name, value)
-        return value
-
     def __dir__(self) -> list[str]:
         about = [name for name in super().__dir__() if name.startswith("__")]  # __name__, __doc__, __path__, ...
         return sorted({*root.ORIGINS, *about, "__version__", "install_as_tensorflow"})
+
+
+def __getattr__(name: str) -> Any:
+    value = globals()[name] = getattr(root, name)
+    return value
 
 
 def install_as_tensorflow() -> None:

@@ -20,7 +20,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from penstock import VERSION, __version__  # type: ignore[attr-defined]
+from penstock import VERSION, __version__
 from penstock.capi import cpp_ops
 from penstock.capi.declarations import FOLDER, STRUCTS, Declaration, forwarded
 from penstock.capi.location import shared_library, static_library

@@ -68,16 +68,17 @@ def call_as_guessed(graph: Any, definition: Any, values: Sequence[Any], given: d
     inputs = values if guess.lengths is None else _flat_as_guessed(guess, values)
     try:
         frame = _getframe(guess.depth)
-        is_same = len(inputs) == guess.count and frame.f_lasti == guess.instruction and frame.f_code is guess.code and given == guess.given
+        is_same = len(inputs) == guess.count and frame.f_lasti == guess.instruction and frame.f_code is guess.code
+        is_same = is_same and (given == guess.given if given else not guess.given)
     except ValueError:  # a shorter stack, or an attribute that is an array
         is_same = False
     new: dict[Edge, int] | None = None  # what comes in here, numbered as among ``recording.feeds``
     if is_same:
         for value, wanted in zip(inputs, guess.inputs):
             if type(value) is EagerTensor:
-                producer, index = value._edge
+                producer = value._producer
                 if producer.recording is recording:
-                    if (index or producer.place != wanted) and (producer.place, index) != wanted:
+                    if (value._index or producer.place != wanted) and (producer.place, value._index) != wanted:
                         is_same = False
                         break
                 elif type(wanted) is not int:
@@ -85,7 +86,7 @@ def call_as_guessed(graph: Any, definition: Any, values: Sequence[Any], given: d
                     if not _comes_in(recording, value._edge, wanted, new):
                         is_same = False
                         break
-                elif wanted >= 0 or recording.fed[~wanted] is not value._edge:
+                elif wanted >= 0 or recording.fed[~wanted] != value._edge:
                     is_same = False
                     break
             elif type(wanted) is not _Number or type(value) is not wanted.kind or value != wanted.value:
@@ -96,7 +97,7 @@ def call_as_guessed(graph: Any, definition: Any, values: Sequence[Any], given: d
                 if wanted.edge in recording.feeds or new.setdefault(wanted.edge, len(recording.fed) + len(new)) != wanted.feed:
                     is_same = False
                     break
-            elif recording.fed[wanted.feed] is not wanted.edge:
+            elif recording.fed[wanted.feed][0] is not wanted.edge[0]:
                 is_same = False
                 break
     if not is_same:
@@ -106,7 +107,8 @@ def call_as_guessed(graph: Any, definition: Any, values: Sequence[Any], given: d
     op._edges = guess
     if not guess.by_place:
         op._edges = [value._edge if type(value) is EagerTensor else wanted.edge for value, wanted in zip(inputs, guess.inputs)]
-    op.call, op.recording, op.place, op.results, op.noted, op._references = call, recording, len(operations), None, (), None
+    op.call, op.recording, op.place = call, recording, len(operations)
+    op.results, op.noted, op._references = None, (), None
     operations.append(op)
     recording.state = call.state
     if new is not None:
@@ -116,7 +118,8 @@ def call_as_guessed(graph: Any, definition: Any, values: Sequence[Any], given: d
         op.tensor = None
         return definition.unflatten_outputs(op) if definition.outputs else op
     op.tensor = tensor = EagerTensor()
-    tensor._edge, tensor._dtype, tensor._shape = (op, 0), call.dtype, call.shape
+    tensor._producer, tensor._index = op, 0
+    tensor._dtype, tensor._shape = call.dtype, call.shape
     return tensor
 
 

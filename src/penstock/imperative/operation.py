@@ -170,7 +170,7 @@ class EagerOperation(Operation):
 
     def _new_output(self, index: int) -> EagerTensor:
         tensor = EagerTensor()
-        tensor._edge = self, index
+        tensor._producer, tensor._index = self, index
         tensor._dtype, tensor._shape = self.call.expected[index]
         return tensor
 

@@ -27,13 +27,13 @@ class EagerTensor(Tensor):
     """A tensor with a value, which is computed when it is looked at."""
 
     imperative = True
-    __slots__ = ("_edge", "assign")  # the slice of a variable has ``assign``, which writes it
+    __slots__ = ("_index", "_producer", "assign")  # which output of which operation; the slice of a variable has ``assign``, which writes it
 
     __init__ = object.__init__  # its maker sets what it has: see ``EagerOperation.output``
 
     def __getattr__(self, name: str) -> Any:
         if name == "_id":  # what is seldom asked for is made then
-            self._id = self._edge[0].graph._next_id()
+            self._id = self._producer.graph._next_id()
             return self._id
         if name == "_consumers":
             return ()  # not kept: a value may be used without end
@@ -42,25 +42,28 @@ class EagerTensor(Tensor):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     # Programs are told that a value has no operation; Penstock itself treats it as any other tensor.
-    op = _internal(lambda tensor: tensor._edge[0])
-    value_index = _internal(lambda tensor: tensor._edge[1])
-    graph = _internal(lambda tensor: tensor._edge[0].call.graph)
-    name = _internal(lambda tensor: f"{tensor._edge[0].name}:{tensor._edge[1]}")
+    op = _internal(lambda tensor: tensor._producer)
+    value_index = _internal(lambda tensor: tensor._index)
+    graph = _internal(lambda tensor: tensor._producer.call.graph)
+    name = _internal(lambda tensor: f"{tensor._producer.name}:{tensor._index}")
+
+    @property
+    def _edge(self) -> tuple[Any, int]:
+        """The operation, and which of its outputs this is. A pair that each tensor keeps would be one object in three of what a loop makes."""
+        return self._producer, self._index
 
     @property
     def _handle_data(self) -> Any:
-        op, index = self._edge
-        return None if op._handles is None else op._handles.get(index)
+        handles = self._producer._handles
+        return None if handles is None else handles.get(self._index)
 
     @_handle_data.setter
     def _handle_data(self, data: Any) -> None:
         if data is not None:
-            op, index = self._edge
-            op._handles = {**(op._handles or {}), index: data}
+            self._producer._handles = {**(self._producer._handles or {}), self._index: data}
 
     def _value(self) -> Any:
-        op, index = self._edge
-        return op.value(index)
+        return self._producer.value(self._index)
 
     def numpy(self) -> Any:
         """The value as a NumPy array of its own; a NumPy scalar (or bytes) for rank 0."""
@@ -77,7 +80,7 @@ class EagerTensor(Tensor):
     @property
     def device(self) -> str:
         """The device that holds the value."""
-        return self._edge[0].device
+        return self._producer.device
 
     @property
     def backing_device(self) -> str:

@@ -47,7 +47,7 @@ PLAIN: dict[Any, Any] = {_add: AddV2, _multiply: Mul, true_divide: RealDiv}
 UNARY: dict[str, Callable[..., Any]] = {"__neg__": Neg, "__abs__": abs, "__invert__": LogicalNot}
 
 
-_NUMBERS = (float, int)
+_NONE: dict[str, Any] = {}  # no attributes
 _FLOATS = (float32, *(FLOATS - {float32}))  # the usual one first: this is asked at every call
 
 
@@ -57,11 +57,12 @@ def _forward(method: str, name: str, function: Callable[..., Any]) -> Callable[[
     is_op = type(plain) is OpDef
 
     def operator(x: Any, y: Any) -> Any:
-        is_plain = type(y) in _NUMBERS or isinstance(y, Tensor)
+        kind = type(y)
+        is_plain = kind is float or kind is int or isinstance(y, Tensor)
         if (is_plain or getattr(y, "imperative", False)) and isinstance(x, Tensor) and x._dtype in _FLOATS:
             graph = default_graph()
             if is_op and graph.imperative:
-                return graph.call(plain, (x, y if is_plain else to_tensor(y)), {}, name)  # to_tensor: of a variable
+                return graph.call(plain, (x, y if is_plain else to_tensor(y)), _NONE, name)  # to_tensor: of a variable
             if is_plain:
                 return plain(x, y, name=name)
         with name_scope(None, name, [x, y]) as scope:
