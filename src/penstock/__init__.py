@@ -27,11 +27,12 @@ class _Face(ModuleType):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
-        about = [name for name in super().__dir__() if name.startswith("__")]  # __name__, __doc__, __path__, ...
+        about = [name for name in super().__dir__() if name.startswith("__") and name != "__getattr__"]  # __name__, __doc__, ...
         return sorted({*root.ORIGINS, *about, "__version__", "install_as_tensorflow"})
 
 
 def __getattr__(name: str) -> Any:
+    # Not of the class: a class with this method makes each look at a name of the module slower.
     value = globals()[name] = getattr(root, name)
     return value
 
