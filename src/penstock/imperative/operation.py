@@ -161,6 +161,8 @@ class EagerOperation(Operation):
         references = self._references
         if references is None:
             references = self._references = [None] * len(self.call.expected)
+            if self.recording is not None:
+                self.recording.is_plain = False
         reference = references[index]
         tensor = None if reference is None else reference()
         if tensor is None:

@@ -63,6 +63,7 @@ class Recording:
         self.watchers: list[Any] = []  # that are told of each operation at its call
         self.tapes: list[weakref.ref[Any]] = []  # those that have to look at it before it runs
         self.inside = 0  # how many operations its blocks have
+        self.is_plain = True  # does no tape need its operations, and is none asked for an output but its first?
         self.tree, self._runner, self._lock = tree, runner, threading.RLock()
         self.state: State | None = None if runner.sync or self.careful else tree.root  # None: like nothing before, or changed behind its back
 
@@ -110,6 +111,8 @@ class Recording:
                 call.feeds = True
         op.recording, op.place = self, len(self.operations)
         self.operations.append(op)
+        if op.noted or op._references is not None:
+            self.is_plain = False
 
     def follow(self, call: Call, edges: tuple[Edge, ...]) -> EagerOperation:
         """An operation like one before."""
@@ -135,9 +138,10 @@ class Recording:
                 self.careful = self._threads.are_several()
             state, self.state = self.state, None if self._runner.sync or self.careful else self.tree.root
             feeds, self.feeds, self.fed = self.feeds, {}, []
+            is_plain, self.is_plain = self.is_plain, True
             self.flushes, self.inside = self.flushes + 1, 0
             if operations:
-                self._runner.run(operations, state, feeds)
+                self._runner.run(operations, state, feeds, is_plain)
 
     def use_variable(self) -> None:
         """Called before a variable is used in a way that is new to this thread."""

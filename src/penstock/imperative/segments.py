@@ -13,6 +13,7 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 from collections.abc import Iterable
+from itertools import compress, count
 from operator import itemgetter
 from sys import getrefcount
 from typing import Any
@@ -119,10 +120,11 @@ class Runner:
 
     # --- a segment ---------------------------------------------------------------------------------------------------
 
-    def run(self, operations: list[EagerOperation], state: State | None, feeds: dict[Edge, int]) -> None:
-        """Computes what was recorded, in the order of the program. ``state`` is what was recorded, ``feeds`` where values come from, if known."""
+    def run(self, operations: list[EagerOperation], state: State | None, feeds: dict[Edge, int], is_plain: bool) -> None:
+        """Computes what was recorded, in the order of the program. ``state`` is what was recorded, ``feeds`` where values come from, if known;
+        ``is_plain``: see ``Recording``."""
         try:
-            self._run(operations, state, feeds)
+            self._run(operations, state, feeds, is_plain)
         except Exception as error:
             if isinstance(error, OpError):
                 _with_operation(error)
@@ -132,8 +134,8 @@ class Runner:
                     op.stop_waiting()
             raise
 
-    def _run(self, operations: list[EagerOperation], state: State | None, feeds: dict[Edge, int]) -> None:
-        fetches = _fetches(operations)
+    def _run(self, operations: list[EagerOperation], state: State | None, feeds: dict[Edge, int], is_plain: bool) -> None:
+        fetches = _first_outputs(operations) if is_plain else _fetches(operations)
         segment, numbers = (None, []) if state is None else state.plans.get(fetches, (None, []))
         if segment is not None and segment.planned is not None:
             edges = list(feeds)
@@ -274,6 +276,13 @@ def _fetches(operations: list[EagerOperation]) -> tuple[tuple[int, int], ...]:
                 if reference is not None and reference() is not None:
                     fetches.append((number, index))
     return tuple(sorted({*fetches, *taped}) if taped else fetches)
+
+
+def _first_outputs(operations: list[EagerOperation]) -> tuple[tuple[int, int], ...]:
+    """``_fetches`` of operations of which nothing but the first outputs can be needed. All of it is C: nothing is asked of each operation by name."""
+    tensors = [op.tensor for op in operations]
+    held = compress(count(), map(_OWN_REFERENCES.__lt__, map(getrefcount, tensors)))  # a reference of the list is in the place of a variable's
+    return tuple([(number, 0) for number in held if tensors[number] is not None])
 
 
 def _finish(operations: list[EagerOperation], fetches: Iterable[tuple[int, int]], values: Iterable[Any]) -> None:

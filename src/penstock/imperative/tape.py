@@ -167,6 +167,8 @@ class GradientTape:
         if concerned and self._operations is not None and op not in self._operations:
             self._operations[op] = None
             op.noted = (*op.noted, token) if op.noted else self._token
+            if op.recording is not None:
+                op.recording.is_plain = False
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
