@@ -180,6 +180,17 @@ def test_the_user_of_a_connection_is_known(monkeypatch, asking):
     assert user_of("ipv4:10.0.0.1:5", 6) is None and user_of("unix:/x", 6) is None and user_of("ipv4:127.0.0.1:x", 6) is None
 
 
+@pytest.mark.skipif(not hasattr(socket, "AF_NETLINK"), reason="only Linux answers such questions")
+def test_an_answer_to_another_question_is_not_taken():
+    with socket.create_server(("127.0.0.1", 0)) as listening, socket.create_connection(listening.getsockname()) as connected:
+        peer, port = f"ipv4:127.0.0.1:{connected.getsockname()[1]}", listening.getsockname()[1]
+        assert user_of(peer, port) == os.geteuid()
+        kernel = peer_user._kernel
+        kernel._link.send(peer_user._HEADER.pack(peer_user._HEADER.size, peer_user._BY_FAMILY, peer_user._REQUEST, kernel._number + 7, 0))  # left unread
+        assert user_of(peer, port) == os.geteuid() and kernel._link is None  # the table of connections told it
+        assert user_of(peer, port) == os.geteuid() and kernel._link is not None
+
+
 # --- connections that say nothing ------------------------------------------------------------------------------------
 
 _SERVER = """

@@ -1,10 +1,12 @@
 """Which user of this machine is at the other end of a TCP connection over the loopback interface: Linux tells it of every socket."""
 from __future__ import annotations
 
+import functools
 import ipaddress
 import os
 import socket
 import struct
+import threading
 from collections.abc import Iterator
 from urllib.parse import unquote
 
@@ -26,42 +28,87 @@ def is_own_user(peer: str, own_port: int) -> bool:
 
 def user_of(peer: str, own_port: int) -> int | None:
     """The user id of a gRPC peer (``ipv4:127.0.0.1:4321``); None if it is on another machine, or cannot be told."""
+    end = _end_of(peer)
+    if end is None:
+        return None
+    user = _asked_user(*end, own_port)
+    if user is not None:
+        return user
+    return next((user for local, remote_port, user in _connections() if local == end and remote_port == own_port), None)
+
+
+@functools.lru_cache(1024)
+def _end_of(peer: str) -> tuple[Address, int] | None:
+    """The address and the port of a gRPC peer on this machine; None for any other."""
     family, _, rest = unquote(peer).partition(":")
     host, _, port = rest.rpartition(":")
     if family not in ("ipv4", "ipv6") or not port.isdigit():
         return None
-    wanted = _plain(ipaddress.ip_address(host.strip("[]")))
-    if not wanted.is_loopback:
-        return None
-    user = _asked_user(wanted, int(port), own_port)
-    if user is not None:
-        return user
-    return next((user for local, remote_port, user in _connections() if local == (wanted, int(port)) and remote_port == own_port), None)
+    address = _plain(ipaddress.ip_address(host.strip("[]")))
+    return (address, int(port)) if address.is_loopback else None
 
 
 def _asked_user(address: Address, port: int, own_port: int) -> int | None:
     """The user whose socket has this address and port and is connected to a port at the same address, as the kernel tells of one socket; None if
     there is no such connection, or it does not tell. The table of all connections takes it milliseconds."""
-    if not hasattr(socket, "AF_NETLINK"):
-        return None
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     packed = address.packed.ljust(16, b"\0")
     ports = [socket.htons(port), socket.htons(own_port)]
-    asked = _QUESTION.pack(family, socket.IPPROTO_TCP, 1 << _ESTABLISHED_STATE, *ports, packed, packed, _ANY, _ANY)
-    try:
-        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _SOCKETS) as link:
-            link.setblocking(False)  # the answer is there when the question was sent
-            link.send(_HEADER.pack(_HEADER.size + len(asked), _BY_FAMILY, _REQUEST, 0, 0) + asked)
-            answer = link.recv(4096)
-    except OSError:  # a kernel without it, or a sandbox that forbids it
+    answer = _kernel.answer(_QUESTION.pack(family, socket.IPPROTO_TCP, 1 << _ESTABLISHED_STATE, *ports, packed, packed, _ANY, _ANY))
+    if len(answer) < _ANSWER.size:
         return None
-    _, kind, *_ = _HEADER.unpack_from(answer)
-    if kind != _BY_FAMILY or len(answer) < _HEADER.size + _ANSWER.size:
-        return None
-    family, state, *ends, user = _ANSWER.unpack_from(answer, _HEADER.size)
+    family, state, *ends, user = _ANSWER.unpack_from(answer)
     length = 4 if family == socket.AF_INET else 16
     ends[2:] = [_plain(ipaddress.ip_address(each[:length])) for each in ends[2:]]
     return int(user) if state == _ESTABLISHED_STATE and ends == [*ports, address, address] else None  # (it also finds sockets that listen there)
+
+
+class _Kernel:
+    """Linux, as it answers questions about sockets: one at a time, each by its number, through one socket of this process."""
+
+    _link: socket.socket | None = None
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Also in a forked process, which must not hear what its parent is told."""
+        self._lock = threading.Lock()
+        self._close()
+        self._number = 0
+
+    def answer(self, question: bytes) -> bytes:
+        """What it says; nothing if it does not know, or does not answer questions (another system, a sandbox)."""
+        with self._lock:
+            try:
+                return self._ask(question)
+            except OSError:
+                self._close()
+                return b""
+
+    def _ask(self, question: bytes) -> bytes:
+        if self._link is None:
+            if not hasattr(socket, "AF_NETLINK"):
+                return b""
+            self._link = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _SOCKETS)
+            self._link.setblocking(False)  # the answer is there when the question was sent
+        self._number += 1
+        self._link.send(_HEADER.pack(_HEADER.size + len(question), _BY_FAMILY, _REQUEST, self._number & _ANY, 0) + question)
+        answer = self._link.recv(4096)
+        _, kind, _, number, _ = _HEADER.unpack_from(answer)
+        if number != self._number & _ANY:
+            raise OSError("an answer to another question")
+        return answer[_HEADER.size:] if kind == _BY_FAMILY else b""
+
+    def _close(self) -> None:
+        if self._link is not None:
+            self._link.close()
+            self._link = None
+
+
+_kernel = _Kernel()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_kernel.begin)
 
 
 def _connections() -> Iterator[tuple[tuple[Address, int], int, int]]:
