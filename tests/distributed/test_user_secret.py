@@ -186,7 +186,8 @@ def test_an_answer_to_another_question_is_not_taken():
         peer, port = f"ipv4:127.0.0.1:{connected.getsockname()[1]}", listening.getsockname()[1]
         assert user_of(peer, port) == os.geteuid()
         kernel = peer_user._kernel
-        kernel._link.send(peer_user._HEADER.pack(peer_user._HEADER.size, peer_user._BY_FAMILY, peer_user._REQUEST, kernel._number + 7, 0))  # left unread
+        header = peer_user._HEADER
+        kernel._link.send(header.pack(header.size, peer_user._BY_FAMILY, peer_user._REQUEST, kernel._number + 7, 0))  # its answer is left unread
         assert user_of(peer, port) == os.geteuid() and kernel._link is None  # the table of connections told it
         assert user_of(peer, port) == os.geteuid() and kernel._link is not None
 
