@@ -25,6 +25,12 @@ print(int(np.array([3])), float(np.array([[2.5]])), "%d %.1f" % (np.array([3]), 
 """) == "b'\\x00\\x01\\x02\\x03' True 3 b'\\x00\\x02\\x01\\x03'\n[0 7 9 3] 256\n3 2.5 3 2.5 False True\n"
 
 
+def test_numbers_are_shown_as_numbers():
+    """In lists, too, which is how programs print what a step gives."""
+    assert run("print([np.float32(0.5), np.int64(3)], {'loss': np.float32(2)}, repr(np.bool_(True)), [np.float32([1, 2])])") == \
+        "[0.5, 3] {'loss': 2.0} True [array([1., 2.], dtype=float32)]\n"
+
+
 @pytest.mark.parametrize(("expression", "message"), [
     ("float(np.ones(2))", "scalars"), ("bool(np.ones(2))", "ambiguous"), ("int(np.array('x'))", "invalid")])
 def test_what_never_worked_is_an_error(expression, message):

@@ -1,4 +1,5 @@
-"""Methods and conversions of arrays that NumPy 2 removed: ``array.tostring()``, ``float(np.array([1.0]))``, ``'%d' % array``, ``if array``."""
+"""Methods and conversions of arrays that NumPy 2 removed: ``array.tostring()``, ``float(np.array([1.0]))``, ``'%d' % array``, ``if array``; and how
+numbers are shown."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -54,5 +55,7 @@ _CONVERSIONS = {"__int__": _of_one_element(np.ndarray.__int__), "__float__": _of
 
 def restore() -> list[str]:
     """Gives arrays what they had; returns the names that were added."""
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
+        np.set_printoptions(legacy="1.25")  # type: ignore[arg-type]  # print([loss]) gives [0.5], not [np.float32(0.5)]
     add_methods(np.ndarray, _CONVERSIONS, replace=True)
     return add_methods(np.ndarray, _METHODS) + add_methods(np.generic, {"tostring": _tostring})
