@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from penstock.native.calls import Unsupported
+from penstock.native.contract import volumes
 from support.native import check, native
 
 pytestmark = pytest.mark.process
@@ -24,10 +25,16 @@ CASES = {
 }
 
 
+@pytest.fixture(params=[1 << 25, 2500, 1], ids=["at once", "volume by volume", "plane by plane"])
+def pieces(request, monkeypatch):
+    """How much of a batch of volumes is done together."""
+    monkeypatch.setattr(volumes, "_MOST_BYTES", request.param)
+
+
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("data_format", ["NDHWC", "NCDHW"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_convolutions(name, data_format, dtype):
+def test_convolutions(name, data_format, dtype, pieces):
     case = CASES[name]
     order = (0, 4, 1, 2, 3) if data_format == "NCDHW" else (0, 1, 2, 3, 4)
     strides, dilations = (tuple(np.array((1, *each, 1))[list(order)]) for each in (case["strides"], case.get("dilations", (1, 1, 1))))
