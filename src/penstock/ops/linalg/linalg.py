@@ -23,6 +23,7 @@ from penstock.ops.linalg.matrix_shape import check_square, extents_of, same_exte
 from penstock.ops.math.complex import conj
 from penstock.ops.math.powers import log
 from penstock.ops.math.reduce import reduce_sum
+from penstock.platform.lapack_threads import suited_to
 
 LAPACK_TYPES = INEXACT - {dt.bfloat16}
 
@@ -32,7 +33,7 @@ def in_lapack(function: Callable[..., Any], *arrays: np.ndarray, error: str) -> 
     """``function`` of the arrays in a type that LAPACK knows, results in their own; ``error`` is for singular matrices."""
     half = arrays[0].dtype == np.float16
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), suited_to(*arrays):
             result = function(*[array.astype(np.float32) if half else array for array in arrays])
     except np.linalg.LinAlgError:
         raise invalid_argument(error) from None
