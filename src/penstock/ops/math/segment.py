@@ -56,10 +56,11 @@ def merge_rows(ufunc: np.ufunc, data: np.ndarray, ids: np.ndarray, number: int, 
     kept = np.dtype(np.float64) if ufunc is np.add and wide.dtype == np.float32 else wide.dtype
     result = np.full((number, *data.shape[1:]), start, wide.dtype)
     if len(ids):
-        order = np.argsort(ids, kind="stable")
-        ids = ids[order]
+        if (ids[1:] < ids[:-1]).any():
+            order = np.argsort(ids, kind="stable")
+            ids, wide = ids[order], wide[order]
         firsts = np.flatnonzero(np.r_[True, ids[1:] != ids[:-1]])
-        result[ids[firsts]] = ufunc.reduceat(wide[order], firsts, axis=0, dtype=kept)
+        result[ids[firsts]] = ufunc.reduceat(wide, firsts, axis=0, dtype=kept)
     return result.astype(data.dtype, copy=False)
 
 
