@@ -23,6 +23,7 @@ from penstock.ops.array.passing import prevent_gradient
 from penstock.ops.array.permute import transpose
 from penstock.ops.array.shape_ops import expand_dims
 from penstock.ops.nn.ctc_beam import beam_search
+from penstock.ops.nn.ctc_lattice import posteriors
 
 _FLOAT = types(dt.float32, dt.float64, default=dt.float32)
 
@@ -70,68 +71,6 @@ def _checked_labels(number: int, row: list[int], blank: int, collapse: bool) -> 
     return [label for place, label in enumerate(row) if not (collapse and place and row[place - 1] == label)]
 
 
-class _Lattice:
-    """The states of the alignment of one batch: each label between two blanks, and which moves are allowed."""
-
-    def __init__(self, rows: list[list[int]], blank: int, merge_repeated: bool) -> None:
-        batch, width = len(rows), 2 * max(map(len, rows), default=0) + 1
-        self.states = np.full((batch, width), blank)
-        for number, row in enumerate(rows):
-            self.states[number, 1:2 * len(row):2] = row
-        self.ends = np.array([2 * len(row) + 1 for row in rows])
-        is_blank = self.states == blank
-        self.valid = np.arange(width) < self.ends[:, None]
-        # Which of the three moves is allowed: stay, from the state before, from the label before that one.
-        self.stay = is_blank | merge_repeated
-        repeated = np.zeros_like(is_blank)
-        repeated[:, 2:] = self.states[:, 2:] == self.states[:, :-2]
-        self.skip = ~is_blank & ~(repeated & merge_repeated)
-        self.skip[:, :2] = False
-
-    def emissions(self, log_probability: np.ndarray) -> np.ndarray:
-        """The logarithm of the probability of each state's class: [steps, batch, states]."""
-        spread = np.broadcast_to(self.states, (len(log_probability), *self.states.shape))
-        return np.where(self.valid, np.take_along_axis(log_probability, spread, axis=2), -np.inf)
-
-    def forward(self, emissions: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """The logarithm of the probability to be in a state at a step, over the paths up to it."""
-        result = np.full(emissions.shape, -np.inf)
-        result[:1, :, :2] = emissions[:1, :, :2]
-        for step in range(1, len(emissions)):
-            before = result[step - 1]
-            total = np.where(self.stay, before, -np.inf)
-            total[:, 1:] = np.logaddexp(total[:, 1:], before[:, :-1])
-            total[:, 2:] = np.logaddexp(total[:, 2:], np.where(self.skip[:, 2:], before[:, :-2], -np.inf))
-            result[step] = np.where((step < lengths)[:, None], total + emissions[step], before)
-        return result
-
-    def backward(self, emissions: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """The logarithm of the probability of the rest of the path, after a step in a state."""
-        result = np.full(emissions.shape, -np.inf)
-        last = np.arange(emissions.shape[2])
-        final = np.where((last >= (self.ends - 2)[:, None]) & self.valid, 0.0, -np.inf)
-        for step in range(len(emissions) - 1, -1, -1):
-            if step + 1 < len(emissions):
-                after = result[step + 1] + emissions[step + 1]
-                total = np.where(self.stay, after, -np.inf)
-                total[:, :-1] = np.logaddexp(total[:, :-1], after[:, 1:])
-                total[:, :-2] = np.logaddexp(total[:, :-2], np.where(self.skip[:, 2:], after[:, 2:], -np.inf))
-                result[step] = total
-            result[step] = np.where((step == lengths - 1)[:, None], final, result[step])
-        return result
-
-
-def _posterior(lattice: _Lattice, joint: np.ndarray, total: np.ndarray, classes: int) -> np.ndarray:
-    """The probability of each class at each step, given the labels: [steps, batch, classes]."""
-    with np.errstate(invalid="ignore"):
-        share = np.exp(joint - total[:, None])
-    result = np.zeros((*joint.shape[:2], classes))
-    batch = np.arange(joint.shape[1])
-    for state in range(joint.shape[2]):
-        result[:, batch, lattice.states[:, state]] += np.nan_to_num(share[:, :, state])
-    return result
-
-
 @op("CTCLoss", "inputs: T, labels_indices: int64, labels_values: int32, sequence_length: int32 -> loss: T, gradient: T",
     preprocess_collapse_repeated=False, ctc_merge_repeated=True, ignore_longer_outputs_than_inputs=False, T=_FLOAT)
 class CTCLoss:
@@ -151,13 +90,9 @@ class CTCLoss:
         skipped = np.array([length == 0 or len(row) > length for row, length in zip(rows, sequence_length)], bool)
         if not ignore_longer_outputs_than_inputs:
             _check_time(rows, sequence_length)
-        lattice = _Lattice(rows, classes - 1, ctc_merge_repeated)
         log_probability = _log_softmax(inputs)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            emissions = lattice.emissions(log_probability)
-            joint = lattice.forward(emissions, sequence_length) + lattice.backward(emissions, sequence_length)
-            total = np.logaddexp.reduce(joint[0], axis=1, initial=-np.inf) if steps else np.zeros(batch)
-        grad = np.exp(log_probability) - _posterior(lattice, joint, total, classes)
+        total, posterior = posteriors(rows, log_probability, sequence_length, ~skipped, ctc_merge_repeated)
+        grad = np.exp(log_probability) - posterior
         outside = (np.arange(steps)[:, None] >= sequence_length) | skipped
         grad[outside] = 0.0
         return np.where(skipped, 0.0, -total).astype(inputs.dtype), grad.astype(inputs.dtype)
