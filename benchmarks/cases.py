@@ -44,7 +44,11 @@ CASES = {case.name: case for case in (
     Case("loop", "while loop, 1000 turns of tanh(x @ w), 32x32"),
     Case("loop_gradient", "the same loop with its gradient", 1.0),
     Case("dynamic_rnn", "dynamic_rnn of an LSTM cell, T=50, 128 units, batch 32", 1.0, peers="tf"),
-    Case("volumes", "volumes of 16x32x32: three convolutions of 3x3x3, batch 2", 1.0, peers="tf"),
+    *(Case(name, label, 1.0, peers="tf") for name, label in (
+        ("volumes", "volumes of 16x32x32: three convolutions of 3x3x3, batch 2"), ("mobile", "depthwise convolutions, 128x128, batch 4"),
+        ("segmentation", "U-Net, 96x96, batch 2"), ("speech", "CTC, 400 steps, 60 labels, batch 16"),
+        ("gaussian_process", "Gaussian process, 200 points, float64"), ("graph_network", "graph network, 40,000 edges"),
+        ("maxout", "maxout of 4, 512 x 256"), ("noise_contrast", "word vectors by NCE, 50,000 x 128"))),
     Case("queue", "FIFOQueue, two runners, matmul of a batch", 1.0, peers="tf"),
     *(Case(f"{name}_{style}{batch}", f"{label}, of {of}", 1.03, peers="hand") for name, batch, label in (
         ("mlp", "", "MLP"), ("lstm", "", "LSTM LM"), ("resnet", "_4", "ResNet-18-like, batch 4"), ("alexnet", "_16", "AlexNet, batch 16"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 import importlib
 
 from models import architectures as sizes
-from models import data, eager_models, keras_fits, tf_convnets, tf_layered
+from models import data, eager_models, keras_fits, tf_convnets, tf_layered, tf_seldom
 from models.architectures import RATE, Step, is_fit
 from models.tf_lstm import lstm_layer
 
@@ -211,16 +211,6 @@ def dynamic_rnn(tf):
     return trained(tf, [tf.train.GradientDescentOptimizer(RATE).minimize(loss), loss], feeds)
 
 
-def volumes(tf):
-    """A network for videos, or scans of bodies: convolutions and pooling over three axes."""
-    x = tf.constant(data.normal(*sizes.VOLUMES))
-    for filters in sizes.VOLUME_FILTERS:
-        w = tf.get_variable(f"w{filters}", initializer=0.05 * data.normal(3, 3, 3, int(x.shape[-1]), filters))
-        x = tf.nn.max_pool3d(tf.nn.relu(tf.nn.conv3d(x, w, [1] * 5, "SAME")), [1, 2, 2, 2, 1], [1, 2, 2, 2, 1], "SAME")
-    loss = tf.reduce_mean(tf.square(x))
-    return trained(tf, [tf.train.AdamOptimizer(RATE).minimize(loss), loss])
-
-
 def queue(tf):
     """Two runner threads fill a queue; a step takes a batch and multiplies it."""
     batch, size = sizes.QUEUE_BATCH, sizes.QUEUE_SIZE
@@ -243,7 +233,7 @@ def queue(tf):
 
 MODELS = {function.__name__: function for function in (
     softmax, mlp, lstm, transformer, elementwise, dependent, embedding, null, null_large, fetches, feeds, matmul, loop, loop_gradient, dynamic_rnn,
-    volumes, queue)}
+    queue)}
 
 
 def load(framework):
@@ -265,4 +255,7 @@ def make(case, framework):
     style = next((style for style in tf_layered.STYLES if style in case.split("_")), None)
     if style is not None:
         return trained(tf, *tf_layered.model(tf, case, style))
+    if case in tf_seldom.MODELS:
+        loss = tf_seldom.loss(tf, case)
+        return trained(tf, [tf.train.AdamOptimizer(RATE).minimize(loss), loss])
     return MODELS[case](tf) if case in MODELS else tf_convnets.make(tf, case)
