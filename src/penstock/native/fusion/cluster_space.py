@@ -23,6 +23,8 @@ from penstock.native.unsupported import Unsupported
 
 _LONGEST_ROW = 1 << 15  # elements: a row that is run through several times has to stay in the cache
 _FEWEST_ROWS = 16  # that are worth it if they are long: threads share rows
+_SHORTEST_ROW = 33  # elements: what a row begins and ends with takes longer than one or two vectors of it, so one such loop over many rows is enough
+_MANY = 1 << 15  # elements of all rows
 _MOST_LOOPS = 6
 _MOST_INPUTS = 400  # of an item: LLVM takes a second for so many, and a minute for ten times as many
 
@@ -79,6 +81,8 @@ class Space:
         if len(self.shape) - 1 not in self.reduced:
             return False
         length = math.prod(self.shape[axis] for axis in self.reduced)
+        if length < _SHORTEST_ROW and self.size > _MANY:
+            return False
         return length <= _LONGEST_ROW and (self.size <= 1 << 17 or self.size // max(length, 1) >= _FEWEST_ROWS)
 
     def _is_aligned(self, operand: tuple[int, ...], shape: tuple[int, ...]) -> bool:
