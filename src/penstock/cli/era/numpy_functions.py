@@ -19,6 +19,11 @@ def accept_old_arguments() -> None:
             replace(np, name, change)
 
 
+def print_plain_scalars() -> None:
+    """``{"loss": 0.25}`` instead of ``{"loss": np.float32(0.25)}``, as up to NumPy 1.26."""
+    np.set_printoptions(legacy="1.25")
+
+
 def _of_python_types(current: Function) -> Function:
     """``np.issubdtype(np.float32, float)`` is True again, as it was up to NumPy 1.13: Python's types stood for all types of their kind."""
     def issubdtype(arg1: Any, arg2: Any) -> bool:
@@ -54,6 +59,15 @@ def _of_iterators(function: Function) -> Function:
         return function(arrays if hasattr(arrays, "__getitem__") or not hasattr(arrays, "__iter__") else list(arrays), *args, **options)
 
     return of_all
+
+
+def _of_no_threshold(set_options: Function) -> Function:
+    """``np.set_printoptions(threshold=np.nan)``: arrays are printed whole."""
+    def set_printoptions(precision: Any = None, threshold: Any = None, *args: Any, **options: Any) -> None:
+        has_none = isinstance(threshold, float) and threshold != threshold
+        set_options(precision, sys.maxsize if has_none else threshold, *args, **options)
+
+    return set_printoptions
 
 
 def _of_generators(total: Function) -> Function:
@@ -115,4 +129,5 @@ _CHANGES: tuple[tuple[str, Callable[[Function], Function]], ...] = (
     ("issubdtype", _of_python_types), ("array asarray", _lenient_array), ("vstack hstack dstack stack column_stack concatenate", _of_iterators),
     ("max min amax amin size shape ndim", _of_ragged_lists), ("sum", _of_generators), ("fromstring", _of_bytes),
     ("percentile nanpercentile quantile nanquantile", _of_interpolations), ("histogram histogram2d", _of_normed), ("linspace", _of_float_counts),
+    ("set_printoptions", _of_no_threshold),
 )
