@@ -1,4 +1,4 @@
-"""What estimators log: the lines of training, evaluation, prediction and export, without times, folders and the last digits of numbers."""
+"""What estimators and training loops log: the lines of training, evaluation, prediction and export, without times, folders and last digits."""
 import logging
 import re
 import shutil
@@ -108,6 +108,24 @@ def cases(tf, np):
     def experiment(folder):
         learn.Experiment(learning(folder), tensors, tensors, train_steps=12, eval_steps=1).train_and_evaluate()
 
-    for name, run in (("estimator", core), ("train and evaluate", both), ("TPUEstimator", tpu), ("contrib.learn", older),
-                      ("validation monitor", monitored), ("experiment", experiment)):
+    def loops(folder):
+        training = tf.contrib.training
+        with tf.Graph().as_default():
+            loss = tf.square(tf.get_variable("w", [], initializer=tf.ones_initializer(), use_resource=True))
+            op = training.create_train_op(loss, tf.train.GradientDescentOptimizer(0.1))
+            training.train(op, folder, hooks=[tf.train.StopAtStepHook(5), tf.train.LoggingTensorHook({"loss": loss}, 2)], save_summaries_steps=None)
+        with tf.Graph().as_default():
+            value, update = tf.metrics.mean(tf.get_variable("w", []))
+            hooks = [training.StopAfterNEvalsHook(2)]
+            training.evaluate_once(tf.train.latest_checkpoint(folder), eval_ops=update, final_ops=value, hooks=hooks)
+            training.evaluate_repeatedly(folder, eval_ops=update, final_ops=value, hooks=hooks, eval_interval_secs=0, max_number_of_evaluations=1)
+
+    def warm_started(folder):
+        classifier(folder + "/first").train(arrays(), steps=2)
+        config = tf.estimator.RunConfig(model_dir=folder + "/second", tf_random_seed=7, log_step_count_steps=5)
+        tf.estimator.LinearClassifier([tf.feature_column.numeric_column("x", 2)], config=config, warm_start_from=folder + "/first").train(
+            arrays(), steps=2)
+
+    for name, run in (("loops of contrib.training", loops), ("warm start", warm_started), ("estimator", core), ("train and evaluate", both),
+                      ("TPUEstimator", tpu), ("contrib.learn", older), ("validation monitor", monitored), ("experiment", experiment)):
         yield name, lambda run=run: _logged(tf, run)
