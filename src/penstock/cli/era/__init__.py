@@ -25,7 +25,6 @@ def activate(tell: bool = True) -> list[str]:
                 added.append(f"{getattr(owner, '__qualname__', owner.__name__)}.{name}")
     python_names.accept_old_arguments()
     numpy_functions.accept_old_arguments()
-    numpy_functions.print_plain_scalars()
     added += python_names.restore_methods() + numpy_arrays.restore()
     modules.activate()
     if not sys.warnoptions:  # an old program would get a warning at every step; `python -W default` brings them back

@@ -19,11 +19,6 @@ def accept_old_arguments() -> None:
             replace(np, name, change)
 
 
-def print_plain_scalars() -> None:
-    """``{"loss": 0.25}`` instead of ``{"loss": np.float32(0.25)}``, as up to NumPy 1.26."""
-    np.set_printoptions(legacy="1.25")
-
-
 def _of_python_types(current: Function) -> Function:
     """``np.issubdtype(np.float32, float)`` is True again, as it was up to NumPy 1.13: Python's types stood for all types of their kind."""
     def issubdtype(arg1: Any, arg2: Any) -> bool:
