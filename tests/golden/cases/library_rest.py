@@ -104,6 +104,7 @@ def _values(tf, np):
             return [y, b.inverse(tf.identity(y)), b.forward_log_det_jacobian(x, b.forward_min_event_ndims), b.forward_event_shape(x.shape)]
         return compute
 
+    yield "Identity", bijector(lambda bijectors: bijectors.Identity(), [2, 3])
     yield "Permute", bijector(lambda bijectors: bijectors.Permute([2, 0, 1]), [2, 3])
     yield "Permute of what is no permutation", bijector(lambda bijectors: bijectors.Permute([2, 0, 2], validate_args=True), [2, 3])
     yield "Reshape", bijector(lambda bijectors: bijectors.Reshape([3, -1], [6]), [2, 6])
