@@ -50,6 +50,16 @@ print(np.math.sqrt(4), np.cast["int32"](1.5), np.lib.pad([1], 1, "constant"), np
 """).splitlines() == ["[1 2] [1. 2.] True", "[1 2] 3 1", "[0.66666667 1.33333333] [0.  0.5 1. ] [1. 0.]", "2.0 1 [0 1 0] LinAlgError float32"]
 
 
+def test_arrays_are_printed_whole():
+    """``threshold=np.nan`` was how to ask for that; what else is set stays."""
+    assert run("""
+np.set_printoptions(threshold=np.nan)
+print("..." in str(np.arange(2000)), [np.float32(2)])
+np.set_printoptions(2, 5)
+print(np.arange(7) / 3)
+""").splitlines() == ["False [2.0]", "[0.   0.33 0.67 ... 1.33 1.67 2.  ]"]
+
+
 def test_functions_and_modules_of_python():
     assert run("""
 import random, json, array, unittest, xml.etree.ElementTree as etree

@@ -46,7 +46,11 @@ def _named_in_cases() -> tuple[set[str], set[str]]:
     """(names, prefixes of names) in the cases."""
     names, prefixes = set(), set()
     for path in (Path(__file__).parent / "cases").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        tree = ast.parse(path.read_text())
+        prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # a docstring names nothing that is run
+        for node in ast.walk(tree):
+            if id(node) in prose:
+                continue
             if isinstance(node, ast.Attribute):
                 names.add(node.attr)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):

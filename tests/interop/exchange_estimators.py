@@ -12,7 +12,8 @@ import numpy as np
 ROWS = np.arange(12)
 FEATURES = {"x": np.sin(ROWS * 1.7).astype(np.float32)[:, None], "word": np.array([[b"a"], [b"b"], [b"c"], [b"d"]] * 3)}
 NAMES = ["LinearClassifier", "LinearRegressor", "DNNClassifier", "DNNRegressor", "DNNLinearCombinedClassifier", "DNNLinearCombinedRegressor",
-         "BaselineClassifier", "BaselineRegressor", "BoostedTreesRegressor"]
+         "BaselineClassifier", "BaselineRegressor", "BoostedTreesClassifier", "BoostedTreesRegressor", "RNNClassifier", "LinearEstimator",
+         "DNNEstimator", "DNNLinearCombinedEstimator", "BaselineEstimator"]
 
 
 def system(name):
@@ -29,10 +30,16 @@ def columns(tf):
     return [column.numeric_column("x"), words], [column.numeric_column("x"), column.embedding_column(words, 2), column.indicator_column(words)]
 
 
+def classes_of(name):
+    return 2 if name.startswith("Boosted") else 3  # trees of more classes cannot be pruned, and so not trained
+
+
 def make(tf, name, folder):
     wide, deep = columns(tf)
     config = tf.estimator.RunConfig(folder, tf_random_seed=3)
-    options = {"n_classes": 3} if name.endswith("Classifier") else {}
+    options = {"n_classes": classes_of(name)} if name.endswith("Classifier") else {}
+    if name.endswith("Estimator"):
+        options["head"] = tf.contrib.estimator.multi_class_head(classes_of(name))
     if name.startswith("DNNLinear"):
         options.update(linear_feature_columns=wide, dnn_feature_columns=deep, dnn_hidden_units=[4, 3])
     elif name.startswith("DNN"):
@@ -41,17 +48,25 @@ def make(tf, name, folder):
         options.update(feature_columns=[deep[0], deep[2]], n_batches_per_layer=2, max_depth=2)
     elif name.startswith("Linear"):
         options.update(feature_columns=wide)
-    return getattr(tf.estimator, name)(config=config, **options)
+    elif name.startswith("RNN"):
+        words = tf.contrib.feature_column.sequence_categorical_column_with_vocabulary_list("word", ["a", "b", "c"], num_oov_buckets=1)
+        options.update(sequence_feature_columns=[tf.feature_column.embedding_column(words, 2)], context_feature_columns=[wide[0]], num_units=[3],
+                       cell_type="gru")
+    return getattr(tf.contrib.estimator if name.startswith("RNN") else tf.estimator, name)(config=config, **options)
+
+
+def key_of_predictions(name):
+    return "predictions" if name.endswith("Regressor") else "probabilities"
 
 
 def inputs(tf, name, epochs):
-    labels = ROWS % 3 if name.endswith("Classifier") else (2.0 * FEATURES["x"][:, 0] + 1.0).astype(np.float32)
+    numbers = (2.0 * FEATURES["x"][:, 0] + 1.0).astype(np.float32)
+    labels = numbers if name.endswith("Regressor") else (ROWS % classes_of(name))[:, None]
     return tf.estimator.inputs.numpy_input_fn(FEATURES, labels, batch_size=6, num_epochs=epochs, shuffle=False)
 
 
 def predicted(tf, name, model):
-    key = "probabilities" if name.endswith("Classifier") else "predictions"
-    return np.array([each[key] for each in model.predict(inputs(tf, name, 1))])
+    return np.array([each[key_of_predictions(name)] for each in model.predict(inputs(tf, name, 1))])
 
 
 def serialized(tf):
@@ -83,10 +98,9 @@ def served(tf, path, name):
     with tf.Graph().as_default(), tf.Session() as sess:
         signatures = tf.saved_model.loader.load(sess, ["serve"], path).signature_def
         default = signatures["serving_default"]
-        assert default.method_name == "tensorflow/serving/" + ("classify" if name.endswith("Classifier") else "regress"), default
+        assert default.method_name == "tensorflow/serving/" + ("regress" if name.endswith("Regressor") else "classify"), default
         signature = signatures["predict"]
-        key = "probabilities" if name.endswith("Classifier") else "predictions"
-        return sess.run(signature.outputs[key].name, {signature.inputs["examples"].name: serialized(tf)})
+        return sess.run(signature.outputs[key_of_predictions(name)].name, {signature.inputs["examples"].name: serialized(tf)})
 
 
 def read(tf, folder):

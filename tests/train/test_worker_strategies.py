@@ -121,8 +121,12 @@ def test_a_strategy_for_the_whole_program():
         seen = []
         strategy.experimental_run_v2(lambda: seen.append(tf.contrib.distribute.require_replica_context(tf.distribute.get_replica_context())))
         assert seen == [None]
-        with pytest.raises(RuntimeError, match="call_for_each_replica"):
-            tf.contrib.distribute.require_replica_context(tf.distribute.get_replica_context())
+        outside = tf.distribute.get_replica_context()
+        tf.contrib.distribute.require_replica_context(outside)
+        with strategy.scope(), pytest.raises(RuntimeError, match="call_for_each_replica"):
+            tf.contrib.distribute.require_replica_context(outside)
+        with pytest.raises(RuntimeError, match="Mismatching"):
+            strategy.experimental_run_v2(lambda: tf.contrib.distribute.require_replica_context(outside))
 
 
 @pytest.mark.graph

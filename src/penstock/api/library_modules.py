@@ -232,6 +232,8 @@ SOURCES: dict[str, str] = {
     "contrib.saved_model.python.saved_model.utils": "penstock.saved_model.builder",
     "python.summary.plugin_asset": "penstock.summary.plugin_asset",
     "python.profiler.profile_context": "penstock.debug.profile.context",
+    **{f"{package}.tpu_estimator": "penstock.estimator.tpu.estimator penstock.estimator.tpu.reporting"
+       for package in ("contrib.tpu.python.tpu", "python.estimator.tpu")},
     "python.estimator.head.sequential_head": "penstock.estimator.heads.sequential",
     "python.estimator.training": "penstock.estimator.train_and_evaluate penstock.estimator.train_eval_specs penstock.estimator.evaluator",
     "python.ops.distributions.bijector_test_util": "penstock.testing.bijectors",

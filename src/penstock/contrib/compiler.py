@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -45,6 +46,17 @@ def _results(values: list[Any], operations: list[Operation]) -> list[tf.Tensor]:
                          f'Got error: "{error}"') from error
     with tf.control_dependencies(operations):
         return [tf.identity(tensor, name=f"output_{index}") for index, tensor in enumerate(tensors)]
+
+
+def estimator_model_fn(target_model_fn: Callable[..., Any] | None = None) -> Any:
+    """``tf.contrib.compiler.xla.estimator_model_fn``: a decorator, or a model function that is decorated. Its variables are resources."""
+    def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def model_fn(*args: Any, **kwargs: Any) -> Any:
+            with tf.variable_scope(get_variable_scope(), use_resource=True, auxiliary_name_scope=False):
+                return function(*args, **kwargs)
+        return model_fn
+    return decorated if target_model_fn is None else decorated(target_model_fn)
 
 
 @contextlib.contextmanager

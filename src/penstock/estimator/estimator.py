@@ -30,7 +30,7 @@ from penstock.platform.inspection import fn_args, has_kwargs
 from penstock.train.basic_hooks import StopAtStepHook
 from penstock.train.evaluation import StopAfterNEvalsHook
 from penstock.train.file_hooks import CheckpointSaverListener
-from penstock.train.global_step import create_global_step, get_global_step, global_step_read
+from penstock.train.global_step import get_global_step, global_step_read, new_global_step
 from penstock.train.monitored_session import MonitoredSession
 from penstock.train.scaffold import ChiefSessionCreator
 from penstock.train.session_run_hook import SessionRunHook
@@ -42,6 +42,8 @@ _MODEL_FN_ARGUMENTS = {"features", "labels", "mode", "params", "self", "config"}
 class Estimator:
     """``tf.estimator.Estimator``: trains and evaluates the model that ``model_fn(features, labels, mode, params, config)`` describes."""
 
+    _step_is_resource: bool | None = None  # the kind of variable that the global step is; None: the usual one
+
     def __init__(self, model_fn: Callable[..., EstimatorSpec], model_dir: Any = None, config: Any = None, params: dict[str, Any] | None = None,
                  warm_start_from: Any = None) -> None:
         self._config = config_with_folder(config, model_dir)
@@ -51,7 +53,7 @@ class Estimator:
         self._device_fn = device_setter(self._config)
         if model_fn is None:
             raise ValueError("model_fn must be provided to Estimator.")
-        _check_model_fn(model_fn, params)
+        check_model_fn(model_fn, params)
         self._model_fn = model_fn
         self._params = copy.deepcopy(params or {})
         self._warm_start_settings = as_settings(warm_start_from)
@@ -247,7 +249,7 @@ class Estimator:
 
     def _create_global_step(self, graph: Graph, read: bool = True) -> None:
         """Adds the global step to a graph, with the read of it that training loops use."""
-        create_global_step(graph)
+        new_global_step(graph, self._step_is_resource)
         if read:
             global_step_read("Estimator", graph)
 
@@ -299,7 +301,8 @@ def config_with_folder(config: Any, model_dir: Any) -> RunConfig:
     return config
 
 
-def _check_model_fn(model_fn: Callable[..., Any], params: Any) -> None:
+def check_model_fn(model_fn: Callable[..., Any], params: Any) -> None:
+    """ValueError, or a warning, if a model function does not have the arguments of one."""
     names = set(fn_args(model_fn))
     if "features" not in names:
         raise ValueError(f"model_fn ({model_fn}) must include features argument.")

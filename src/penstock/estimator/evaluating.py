@@ -48,18 +48,22 @@ def prepare(scaffold: Scaffold, update_op: Any, values: dict[str, Any], hooks: l
     return Evaluation(scaffold, eval_ops, values, hooks)
 
 
-def run_evaluation(evaluation: Evaluation, checkpoint_path: str | None, folder: str, master: str = "", config: Any = None) -> dict[str, Any]:
-    """Updates the metrics until a hook or the end of the input stops it; returns their values, and writes them to the event file of ``folder``."""
+def run_evaluation(evaluation: Evaluation, checkpoint_path: str | None, folder: str, master: str = "", config: Any = None,
+                   names_checkpoint: bool = True) -> dict[str, Any]:
+    """Updates the metrics until a hook or the end of the input stops it; returns their values, and writes them to the event file of ``folder``.
+
+    ``names_checkpoint``: the file tells which checkpoint they belong to.
+    """
     final = FinalOpsHook(evaluation.values)
     run_batches(checkpoint_path, master, evaluation.scaffold, evaluation.eval_ops, None, [*evaluation.hooks, final], config)
     results = dict(final.final_ops_values)
     show_evaluation(results)
-    _write_results(folder, results, checkpoint_path)
+    _write_results(folder, results, checkpoint_path if names_checkpoint else None)
     return results
 
 
 def _write_results(folder: str, results: dict[str, Any], checkpoint_path: str | None) -> None:
-    """Logs the results and adds them to the event file of ``folder``, with the checkpoint that they belong to."""
+    """Logs the results and adds them to the event file of ``folder``, with the checkpoint that they belong to, if it is given."""
     step = int(results[GraphKeys.GLOBAL_STEP])
     shown = [f"{name} = {value!s}" for name, value in sorted(results.items()) if not isinstance(value, bytes)]
     logging.info("Saving dict for global step %d: %s", step, ", ".join(shown))

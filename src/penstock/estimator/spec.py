@@ -75,7 +75,8 @@ def _checked_tensor(value: Any, name: str) -> Tensor:
 def _checked_train_op(train_op: Any, mode: str) -> Any:
     if train_op is None:
         if mode == ModeKeys.TRAIN:
-            raise ValueError("Missing train_op.")
+            raise ValueError("Missing train_op. In mode 'train' model_fn returns EstimatorSpec(mode, loss=loss, train_op=optimizer.minimize(loss, "
+                             "global_step=tf.train.get_global_step())).")
         return None
     if not isinstance(train_op, (Tensor, Operation, Variable)):
         raise TypeError(f"train_op must be Operation or Tensor, given: {train_op}")
@@ -85,7 +86,7 @@ def _checked_train_op(train_op: Any, mode: str) -> Any:
 def _checked_loss(loss: Any, mode: str) -> Any:
     if loss is None:
         if mode in (ModeKeys.TRAIN, ModeKeys.EVAL):
-            raise ValueError("Missing loss.")
+            raise ValueError(f"Missing loss. In mode {mode!r} model_fn returns EstimatorSpec(mode, loss=loss, ...).")
         return None
     loss = _in_default_graph(_checked_tensor(loss, "loss"), "loss")
     if loss.shape.num_elements() not in (None, 1):
@@ -96,7 +97,7 @@ def _checked_loss(loss: Any, mode: str) -> Any:
 def _checked_predictions(predictions: Any, mode: str) -> Any:
     if predictions is None:
         if mode == ModeKeys.PREDICT:
-            raise ValueError("Missing predictions.")
+            raise ValueError("Missing predictions. In mode 'infer' model_fn returns EstimatorSpec(mode, predictions={name: tensor}).")
         return {}
     if not isinstance(predictions, dict):
         return _in_default_graph(_checked_tensor(predictions, "predictions"), "prediction values")

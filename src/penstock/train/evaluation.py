@@ -73,11 +73,19 @@ def count_batches(eval_ops: Any, hooks: list[Any]) -> Any:
     return eval_ops
 
 
-def run_batches(checkpoint_path: str | None, master: str, scaffold: Any, eval_ops: Any, feed_dict: Any, hooks: list[Any], config: Any) -> None:
-    """Restores the checkpoint and runs ``eval_ops`` until a hook or the end of the input stops it."""
+def _log_start() -> None:
     logging.info("Starting evaluation at %s", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.localtime()))
+
+
+def run_batches(checkpoint_path: str | None, master: str, scaffold: Any, eval_ops: Any, feed_dict: Any, hooks: list[Any], config: Any,
+                tells_when_ready: bool = False) -> None:
+    """Restores the checkpoint and runs ``eval_ops`` until a hook or the end of the input stops it. The log tells when it starts, or is restored."""
     creator = ChiefSessionCreator(scaffold=scaffold, checkpoint_filename_with_path=checkpoint_path, master=master, config=config)
+    if not tells_when_ready:
+        _log_start()
     with MonitoredSession(session_creator=creator, hooks=hooks) as session:
+        if tells_when_ready:
+            _log_start()
         if eval_ops is not None:
             while not session.should_stop():
                 session.run(eval_ops, feed_dict)

@@ -43,11 +43,15 @@ def get_global_step(graph: Graph | None = None) -> Any:
 
 def create_global_step(graph: Graph | None = None) -> Any:
     """``tf.train.create_global_step``: makes the global step; ValueError if there is one."""
-    graph = graph or default_graph()
+    return new_global_step(graph or default_graph())
+
+
+def new_global_step(graph: Graph, use_resource: bool | None = None) -> Any:
+    """A global step of the kind of variable that is wanted; ValueError if there is one already."""
     if get_global_step(graph) is not None:
         raise ValueError('"global_step" already exists.')
     with graph.as_default(), graph.name_scope(None):
-        return get_variable(GraphKeys.GLOBAL_STEP, shape=[], dtype=dtypes.int64, initializer=Zeros(), trainable=False,
+        return get_variable(GraphKeys.GLOBAL_STEP, shape=[], dtype=dtypes.int64, initializer=Zeros(), trainable=False, use_resource=use_resource,
                             collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP])
 
 
@@ -70,8 +74,10 @@ def global_step_read(hook: str, graph: Graph | None = None) -> Tensor:
         if step is None:
             raise RuntimeError(f"Global step should be created to use {hook}.")
         with graph.as_default(), control_dependencies(None), graph.name_scope(None), graph.name_scope(step.op.name + "/"):
-            graph.implied_operations += getattr(step, "_initialized_value_operations", 0)  # TensorFlow adds 0 to the initialized value
-            reads.append(step + 0)
+            value = step.value() if hasattr(step, "value") else step
+            # TensorFlow adds 0 to the initialized value; the value of a resource is an operation here, too.
+            graph.implied_operations += getattr(step, "_initialized_value_operations", 0) - (value.op.type == "ReadVariableOp")
+            reads.append(value + 0)
     return reads[0]
 
 

@@ -84,7 +84,7 @@ def _set_initializer(reader: CheckpointReader, path: str, name: str, variable: A
         raise ValueError(f"Shape of variable {parts[0].name} ({shape}) doesn't match with shape of tensor {name} ({stored}) from checkpoint reader.")
     for part in parts:
         _restore_on_init(part, path, name, "" if info is None or shape is part.shape else part._get_save_slice_info().spec)
-    logging.info("Initialize variable %s from checkpoint %s with %s", parts[0].name, path, name)
+    logging.debug("Initialize variable %s from checkpoint %s with %s", ",".join(part.name for part in parts), path, name)
 
 
 def _restore_on_init(variable: Variable, path: str, name: str, spec: str) -> None:

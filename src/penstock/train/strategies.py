@@ -360,6 +360,7 @@ class ContribMirroredStrategy(MirroredStrategy):
 # --- what is current -------------------------------------------------------------------------------------------------
 
 _default = Strategy()
+_outside = replicas.single_replica(_default)  # the context of programs without a strategy
 
 
 def get_strategy() -> Strategy:
@@ -381,7 +382,7 @@ def get_replica_context() -> ReplicaContext | None:
     """``tf.distribute.get_replica_context``: that of the replica which is being built; None where all are dealt with at once."""
     if in_cross_replica_context():
         return None
-    return replicas.current_context() or replicas.single_replica(_default)
+    return replicas.current_context() or _outside
 
 
 def get_cross_replica_context() -> Strategy | None:
@@ -391,8 +392,13 @@ def get_cross_replica_context() -> Strategy | None:
 
 def require_replica_context(replica_ctx: ReplicaContext) -> None:
     """``tf.contrib.distribute.require_replica_context``: RuntimeError unless this replica is the one that is being built."""
-    if replicas.current_context() is not replica_ctx:
+    context = get_replica_context()
+    if context is None:
         raise RuntimeError("Need to be inside `call_for_each_replica()`")
+    if context.strategy is not replica_ctx.strategy:
+        raise RuntimeError(f"Mismatching tf.distribute.Strategy objects: {context.strategy} is not {replica_ctx.strategy}.")
+    if context is not replica_ctx:
+        raise RuntimeError("Mismatching ReplicaContext.")
 
 
 _left_open = contextlib.ExitStack()  # the scope of the strategy of ``experimental_set_strategy``

@@ -25,6 +25,7 @@ class SVSummaryThread(LooperThread):
             summaries, step = self._sess.run(self._sv.summary_op), None
         else:
             summaries, step = self._sess.run([self._sv.summary_op, self._sv.global_step])
+        logging.info("Recording summary at step %s.", step)
         self._sv.summary_writer.add_summary(summaries, step)
 
 

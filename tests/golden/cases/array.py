@@ -42,7 +42,7 @@ def cases(tf, np):
     yield "expand_dims bad", lambda: tf.expand_dims(grid, 4)
     yield "expand_dims unknown", lambda: tf.expand_dims(fed(grid), 1)
     yield "broadcast_dynamic_shape", lambda: tf.broadcast_dynamic_shape(tf.constant([2, 1, 4]), tf.constant([3, 1]))
-    yield "broadcast_static_shape", lambda: tf.broadcast_static_shape(tf.TensorShape([2, 1]), tf.TensorShape([3]))
+    yield "broadcast_static_shape", lambda: tf.ones(tf.broadcast_static_shape(tf.TensorShape([2, 1]), tf.TensorShape([3])))
 
     # fills
     yield "fill", lambda: tf.fill([2, 3], 1.5)

@@ -65,6 +65,15 @@ def test_large_indexed_slices_warn(shape, message):
         tf.convert_to_tensor(tf.IndexedSlices(tf.ones([2, 2]), tf.constant([1, 1]), shape))
 
 
+def test_gradients_of_reshapes_become_dense_quietly():
+    """The last outputs of sequences are rows of a reshaped tensor."""
+    x = tf.placeholder(tf.float32, [None, None, 3])
+    last = tf.gather(tf.reshape(tf.expand_dims(2 * x, 0), [-1, 3]), [0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert isinstance(tf.gradients(last, x)[0], tf.Tensor)
+
+
 @pytest.mark.parametrize("strategy", ["mod", "div"])
 def test_lookup_in_partitioned_variable(strategy):
     table = tf.get_variable("table", [10, 3], partitioner=tf.fixed_size_partitioner(3))

@@ -56,6 +56,15 @@ def _of_iterators(function: Function) -> Function:
     return of_all
 
 
+def _of_no_threshold(set_options: Function) -> Function:
+    """``np.set_printoptions(threshold=np.nan)``: arrays are printed whole."""
+    def set_printoptions(precision: Any = None, threshold: Any = None, *args: Any, **options: Any) -> None:
+        has_none = isinstance(threshold, float) and threshold != threshold
+        set_options(precision, sys.maxsize if has_none else threshold, *args, **options)
+
+    return set_printoptions
+
+
 def _of_generators(total: Function) -> Function:
     """``np.sum(x for x in values)`` is Python's sum."""
     def sum_of_all(a: Any, *args: Any, **options: Any) -> Any:
@@ -115,4 +124,5 @@ _CHANGES: tuple[tuple[str, Callable[[Function], Function]], ...] = (
     ("issubdtype", _of_python_types), ("array asarray", _lenient_array), ("vstack hstack dstack stack column_stack concatenate", _of_iterators),
     ("max min amax amin size shape ndim", _of_ragged_lists), ("sum", _of_generators), ("fromstring", _of_bytes),
     ("percentile nanpercentile quantile nanquantile", _of_interpolations), ("histogram histogram2d", _of_normed), ("linspace", _of_float_counts),
+    ("set_printoptions", _of_no_threshold),
 )

@@ -56,6 +56,7 @@ class GraphRewriteSpec(NamedTuple):
     transforms: tuple[str, ...]
 
 
+_STEPS_BETWEEN_LOGS = 100  # whatever the configuration says, as in TensorFlow
 _AS_IT_IS = (GraphRewriteSpec((SERVING,), ()),)
 
 
@@ -171,7 +172,8 @@ class BaseEstimator(SklearnInterface, Evaluable, Trainable):
             self._check_inputs(features, labels)
             global_step_read("BaseEstimator", graph)
             ops = self._model_ops(features, labels, ModeKeys.TRAIN)
-            return train_spec(ops.training_spec(), self._config, self._model_dir, self._session_config, [*input_hooks, *hooks], [], steps, max_steps)
+            config = self._config.replace(log_step_count_steps=_STEPS_BETWEEN_LOGS)
+            return train_spec(ops.training_spec(), config, self._model_dir, self._session_config, [*input_hooks, *hooks], [], steps, max_steps)
 
     # --- evaluation --------------------------------------------------------------------------------------------------
 
@@ -207,7 +209,7 @@ class BaseEstimator(SklearnInterface, Evaluable, Trainable):
             all_hooks += [StopAfterNEvalsHook(steps)] if steps else []
             folder = os.path.join(self._model_dir, f"eval_{name}" if name else "eval")
             return run_evaluation(prepare(ops.scaffold or Scaffold(), update, values, all_hooks), path, folder, self._config.evaluation_master,
-                                  self._session_config)
+                                  self._session_config, names_checkpoint=False)
 
     # --- predictions -------------------------------------------------------------------------------------------------
 

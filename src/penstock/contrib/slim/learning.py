@@ -25,11 +25,11 @@ from penstock.ops.math.compare import equal, greater_equal
 from penstock.ops.math.division import mod
 from penstock.platform import gfile, logging
 from penstock.summary import summary
+from penstock.train import saver as tf_saver  # a name that programs know
 from penstock.train.global_step import get_or_create_global_step
 from penstock.train.global_step import global_step as value_of_step
 from penstock.train.lookup import tables_initializer
 from penstock.train.optimizer import Optimizer
-from penstock.train.saver import Saver
 from penstock.train.supervisor import Supervisor
 from penstock.train.sync_replicas import SyncReplicasOptimizer
 from penstock.variables.initialization import global_variables_initializer, local_variables_initializer, report_uninitialized_variables
@@ -107,7 +107,7 @@ def train(train_op: Any, logdir: str | None, train_step_fn: Callable[..., tuple[
     graph = graph or default_graph()
     with graph.as_default():
         global_step = get_or_create_global_step() if global_step is None else global_step
-        saver = saver or Saver()
+        saver = saver or tf_saver.Saver()
         init_op, local_init_op, ready_op, ready_for_local = _init_ops(init_op, local_init_op, ready_op, optimizers, is_chief)
         summary_op = summary.merge_all() if _is_default(summary_op) else summary_op
         writer = Supervisor.USE_DEFAULT if _is_default(summary_writer) else summary_writer

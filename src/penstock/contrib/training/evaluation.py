@@ -57,7 +57,7 @@ def evaluate_repeatedly(checkpoint_dir: str, master: str = "", scaffold: Any = N
     hooks.append(final)
     checkpoints = checkpoints_iterator(checkpoint_dir, min_interval_secs=eval_interval_secs, timeout=timeout, timeout_fn=timeout_fn)
     for number, path in enumerate(checkpoints, start=1):
-        run_batches(path, master, scaffold, eval_ops, feed_dict, hooks, config)
+        run_batches(path, master, scaffold, eval_ops, feed_dict, hooks, config, tells_when_ready=True)
         if max_number_of_evaluations is not None and number >= max_number_of_evaluations:
             break
     return final.final_ops_values

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph import raw_ops
 from penstock.graph.attrs import TYPE, count, ints, types
-from penstock.graph.composite import SparseTensor, SparseTensorValue
+from penstock.graph.composite import IndexedSlices, SparseTensor, SparseTensorValue
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
@@ -222,7 +223,16 @@ class Reshape:
     gradient_reads = reads_extents
 
     def gradient(op, dy):
-        return [reshape(dy, shape(op.inputs[0])), None]
+        return [_reshape_to_input(op, dy), None]
+
+
+def _reshape_to_input(op: Any, dy: Any) -> Tensor:
+    """The gradient of what moves no element. Nobody could spare the dense tensor that slices become here: there is no warning, as in TensorFlow."""
+    if not isinstance(dy, IndexedSlices):
+        return reshape(dy, shape(op.inputs[0]))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Converting sparse IndexedSlices to a dense Tensor")
+        return reshape(dy, shape(op.inputs[0]))
 
 
 def _static_reshape(source: TensorShape, wanted: list[int | None] | None) -> TensorShape:
@@ -312,7 +322,7 @@ class Squeeze:
     gradient_reads = reads_extents
 
     def gradient(op, dy):
-        return reshape(dy, shape(op.inputs[0]))
+        return _reshape_to_input(op, dy)
 
 
 def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Tensor:
@@ -354,7 +364,7 @@ class ExpandDims:
     gradient_reads = reads_extents
 
     def gradient(op, dy):
-        return [reshape(dy, shape(op.inputs[0])), None]
+        return [_reshape_to_input(op, dy), None]
 
 
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:

@@ -3,4 +3,4 @@ from __future__ import annotations
 
 from penstock.api._table import publish
 
-publish(__name__, {"penstock.contrib.compiler": "compile"}, missing="estimator_model_fn check_function_argument_count")
+publish(__name__, {"penstock.contrib.compiler": "compile estimator_model_fn"}, missing="check_function_argument_count")

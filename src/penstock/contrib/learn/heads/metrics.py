@@ -7,6 +7,7 @@ from penstock.contrib import prelude as tf
 from penstock.layers.metrics import thresholds
 from penstock.layers.metrics.means import accuracy
 from penstock.layers.metrics.streaming import mean
+from penstock.platform import logging
 
 Metric = tuple[Any, Any]  # (value, update)
 
@@ -34,7 +35,9 @@ def share_of_class(ids: Any, weights: Any, class_id: int) -> Metric:
 def auc(predictions: Any, labels: Any, weights: Any, class_id: int | None = None, curve: str = "ROC") -> Metric:
     """The area under a curve."""
     predictions, weights = _of_class(predictions, weights, class_id)
-    labels = tf.cast(labels, tf.bool_)
+    if labels.dtype.base_dtype != tf.bool_:
+        logging.warning("Casting %s labels to bool.", labels.dtype)
+        labels = tf.cast(labels, tf.bool_)
     return thresholds.auc(labels if class_id is None else labels[:, class_id], predictions, weights, curve=curve)
 
 

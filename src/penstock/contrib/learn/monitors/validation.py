@@ -55,7 +55,7 @@ class ValidationMonitor(EveryN):
             return False
         self._latest_path = path
         results = self._evaluate()
-        logging.info("Validation (step %d): %s", step, ", ".join(f"{name} = {value}" for name, value in results.items()))
+        logging.info("Validation (step %d): %s", step, ", ".join(f"{name} = {value!s}" for name, value in results.items()))
         return self.early_stopping_rounds is not None and self._should_stop(step, results)
 
     def _evaluate(self) -> dict[str, Any]:
