@@ -53,6 +53,12 @@ def test_cases_that_documents_name_exist():
     assert {"mlp", "resnet_4"} <= named <= set(load("cases").CASES)
 
 
+@pytest.mark.graph
+def test_the_paper_s_page_finds_the_rows_of_the_cluster_benchmark():
+    lines = load("paper_runs").recorded_null_steps().splitlines()
+    assert sum(line.startswith(("| scalar |", "| dense 100 MB |", "| sparse 1M rows |")) for line in lines) == 12
+
+
 @pytest.mark.process
 @pytest.mark.parametrize("case", SMALL)
 def test_step_runs(case):
