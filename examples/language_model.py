@@ -101,13 +101,14 @@ def perplexity(session, model, text):
 
 
 def train(session, model, operation, step, text, steps):
-    """Trains until that many steps have been made, by all workers together; returns the perplexity before and after."""
-    before = perplexity(session, model, text)
-    while session.run([step, operation], {model.words: text.batch(model.sizes)})[0] < steps - 1:
-        continue
-    after = perplexity(session, model, text)
-    print(f"perplexity {before:,.1f} before, {after:,.1f} after {steps} steps", flush=True)
-    return before, after
+    """Trains until that many steps have been made, by all workers together; tells the perplexity before, at each quarter of the way, and after."""
+    perplexities, done = [perplexity(session, model, text)], 0
+    for quarter in range(1, 5):
+        while done < steps * quarter // 4:
+            done = 1 + session.run([step, operation], {model.words: text.batch(model.sizes)})[0]
+        perplexities.append(perplexity(session, model, text))
+        print(f"perplexity {perplexities[0]:,.1f} before, {perplexities[-1]:,.1f} after {done} steps", flush=True)
+    return perplexities
 
 
 def main(steps=100, shards=2, text=TEXT, **sizes):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from pathlib import Path
 
@@ -43,6 +44,19 @@ def test_cases_are_sound():
         is_model = is_model or case.name.partition("_")[0] in {*models.MODELS, *nets, *sizes.FITS}
         assert (FOLDER / case.script).is_file() if case.script else is_model
     assert all(name in peers.PEERS for names in peers.KINDS.values() for name in names)
+
+
+@pytest.mark.graph
+def test_cases_that_documents_name_exist():
+    texts = [path.read_text(encoding="utf-8") for path in (*FOLDER.parent.glob("*.md"), *FOLDER.parent.glob("docs/*.md"), FOLDER / "run.py")]
+    named = {case for text in texts for cases in re.findall(r"--cases ([a-z0-9_,]+)", text) for case in cases.split(",")}
+    assert {"mlp", "resnet_4"} <= named <= set(load("cases").CASES)
+
+
+@pytest.mark.graph
+def test_the_paper_s_page_finds_the_rows_of_the_cluster_benchmark():
+    lines = load("paper_runs").recorded_null_steps().splitlines()
+    assert sum(line.startswith(("| scalar |", "| dense 100 MB |", "| sparse 1M rows |")) for line in lines) == 12
 
 
 @pytest.mark.process

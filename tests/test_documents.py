@@ -68,7 +68,7 @@ EXAMPLES: dict[str, tuple[dict[str, int], Callable[[Any], bool]]] = {
     "softmax": ({"steps": 100}, lambda accuracy: accuracy > 0.85),
     "convnet": ({"steps": 40}, lambda accuracy: accuracy > 0.5),
     "language_model": ({"steps": 40, "vocabulary": 2000, "units": 64, "projection": 64, "unroll": 10, "sampled": 128},
-                       lambda perplexities: perplexities[1] < 0.5 * perplexities[0]),
+                       lambda perplexities: perplexities == sorted(perplexities, reverse=True) and perplexities[-1] < 0.5 * perplexities[0]),
     "seq2seq_attention": ({"steps": 100}, lambda right: right > 0.3),
     "vae": ({"steps": 100}, lambda bounds: bounds[1] > bounds[0] + 10),
     "gan": ({"steps": 300}, lambda distances: distances[1] < distances[0]),

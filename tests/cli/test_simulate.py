@@ -68,6 +68,8 @@ def test_a_program(program, tmp_path, capsys):
     assert {"worker 0", "worker 19", "ps 1"} <= {event["args"]["name"] for event in events if event["name"] == "process_name"}
     assert simulate.main(["--profile", str(saved), "--workers", "40", "--no-advice"]) == 0
     assert "40 workers, 2 ps" in capsys.readouterr().out
+    assert simulate.main(["--profile", str(saved), "--ps", "4", "--no-advice"]) == 1
+    assert f"{saved} was measured with 2 ps, and the cluster has 4" in capsys.readouterr().err
 
 
 ESTIMATOR = textwrap.dedent("""
@@ -198,6 +200,7 @@ def test_a_graph_def_for_a_parameter_server_that_the_cluster_does_not_have(tmp_p
     assert simulate.main(["--ps", "0", "--target", "train", graph(tmp_path, "/job:ps/task:0")]) == 1
     said = capfd.readouterr().err
     assert "Cannot assign a device for operation" in said and "/job:ps/task:0" in said
+    assert "graph.pb could not be measured" in said and "--chief" not in said
 
 
 def test_what_is_wrong_with_a_graph_def(tmp_path, capsys):

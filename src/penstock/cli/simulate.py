@@ -47,7 +47,10 @@ def main(argv: list[str]) -> int:
         parser.error("--backups needs --mode sync: without it no update waits for several gradients")
     try:
         described = _machines(options)
-        profile = _in_mode(options, _profile(options, options.ps))
+        if options.ps is None and options.program:
+            options.ps = 1
+        measured = _profile(options, options.ps)
+        profile = _in_mode(options, measured)
         prices = _costs(options.calibrate)
         cluster = Cluster(options.workers, options.cores, options.network, options.one_machine, options.straggler, described)
         reason = report.too_large(profile, options.memory or 0.0, described)
@@ -59,7 +62,7 @@ def main(argv: list[str]) -> int:
     trace = SimulatedTrace()
     result = predict(profile, prices, cluster, options.steps, options.seed, trace.add if options.trace else None)
     print(report.describe(profile, cluster, result), flush=True)
-    hints = _hints(options, profile, prices, cluster, result) if result.step_times and options.advice else []
+    hints = _hints(options, measured, profile, prices, cluster, result) if result.step_times and options.advice else []
     for hint in hints:
         print(f"  {hint}")
     if options.trace:
@@ -81,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_cluster(add: Callable[..., Any]) -> None:
-    add("--ps", type=_count_or_zero, default=1, metavar="N", help="parameter servers (default: %(default)s)")
+    add("--ps", type=_count_or_zero, metavar="N", help="parameter servers (default: 1, or as many as those of --profile)")
     add("--workers", type=_count, default=1, metavar="N", help="workers (default: %(default)s)")
     add("--network", type=_network, default="10Gbit,50us", metavar="RATE,LATENCY", help="of each machine's link (default: %(default)s)")
     add("--cores", type=_positive, default=16.0, metavar="N", help="of each machine (default: %(default)g)")
@@ -161,30 +164,40 @@ def _program(options: argparse.Namespace) -> list[str]:
 def _profile(options: argparse.Namespace, ps: int) -> JobProfile:
     if options.profile:
         try:
-            return JobProfile.from_json(Path(options.profile).read_text(encoding="utf-8"))
+            profile = JobProfile.from_json(Path(options.profile).read_text(encoding="utf-8"))
         except ValueError as error:  # also what is no text
             raise ValueError(f"{options.profile} is not what --save has written: {error}") from None
+        if options.ps not in (None, profile.ps) and options.mode != "allreduce":
+            raise ValueError(f"{options.profile} was measured with {profile.ps} ps, and the cluster has {options.ps}: measure the program with these")
+        return profile
     if not Path(options.program).is_file():
         raise OSError(f"can't open {options.program!r}: there is no such file")
     if not ps and "{ps_hosts}" in (options.flags or ""):
         raise ValueError(f"{options.program} is told of its parameter servers (--ps_hosts), and the cluster has none: add --ps 1")
     print(f"Measuring a step of {options.program} with {ps} ps ...", file=sys.stderr, flush=True)
-    profile = measuring.measure(CaptureOrder(_program(options), ps, options.workers, "", options.flags or "", options.runs,
-                                              chief=options.chief))
+    order = CaptureOrder(_program(options), ps, options.workers, "", options.flags or "", options.runs, chief=options.chief)
+    profile = measuring.measure(order, graph=options.program if options.program.endswith(graph_program.SUFFIXES) else "")
     profile.program = " ".join([options.program, *options.arguments])
     if options.save and ps == options.ps:
         Path(options.save).write_text(profile.to_json(), encoding="utf-8")
     return profile
 
 
-def _hints(options: argparse.Namespace, profile: JobProfile, prices: costs.Costs, cluster: Cluster, result: Result) -> list[str]:
+def _hints(options: argparse.Namespace, measured: JobProfile, profile: JobProfile, prices: costs.Costs, cluster: Cluster,
+           result: Result) -> list[str]:
     """What would help, the most helpful first."""
     steps = max(options.steps // 4, 10)
+
+    def gain(other: JobProfile) -> float:
+        return predict(_in_mode(options, other), prices, cluster, steps).rate / result.rate - 1.0
+
     changes = list(report.what_would_help(profile, prices, cluster, result, steps))
+    shared = report.with_less_on_the_busiest(measured, result) if profile.ps else None
+    if shared:
+        changes.append(report.WhatIf(shared[0], gain(shared[1])))
     if options.program and profile.ps:
         try:
-            more = _in_mode(options, _profile(options, profile.ps + 1))
-            changes.append(report.WhatIf("one more ps", predict(more, prices, cluster, steps).rate / result.rate - 1.0))
+            changes.append(report.WhatIf("one more ps", gain(_profile(options, profile.ps + 1))))
         except measuring.NotMeasured as error:
             print(f"penstock simulate: with one more ps: {error}", file=sys.stderr)
     changes = sorted((change for change in changes if change.gain > report.WORTH), key=lambda change: -change.gain)

@@ -130,8 +130,9 @@ class SimulatedMachine:
             first = self._share_unevenly()
         else:
             first, on = self._balance(), self._on
-            self._used = min(float(sum(map(bool, on))), self.cores)
-            most = self._used / sum(map(bool, on))  # less than one if a part of a core is missing
+            busy = len(on) - on.count(0)
+            self._used = min(float(busy), self.cores)
+            most = self._used / busy  # less than one if a part of a core is missing
             for work in running:
                 work.speed = most / on[work.core]
                 first = min(first, work.left / work.speed)
@@ -140,7 +141,7 @@ class SimulatedMachine:
     def _balance(self) -> float:
         """Idle cores take what waits for others, if it may be moved. Returns in how many seconds it is worth to look again."""
         on = self._on
-        while 0 in on and max(on) > 1:
+        while 0 in on and len(self._running) > len(on) - on.count(0):
             waiting = [work for work in self._running if on[work.core] > 1]
             work = min(waiting, key=_movable)
             if work.movable > self.now:

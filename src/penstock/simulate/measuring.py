@@ -15,18 +15,19 @@ class NotMeasured(Exception):
     """The program ended, or failed, before its step could be measured; what it said went to standard error."""
 
 
-def measure(order: CaptureOrder, shows_output: bool = False) -> JobProfile:
-    """Runs the program of an order as one worker, and tells what its step is made of. NotMeasured if it has none."""
+def measure(order: CaptureOrder, shows_output: bool = False, graph: str = "") -> JobProfile:
+    """Runs the program of an order as one worker, and tells what its step is made of. NotMeasured if it has none. ``graph``: the file of the GraphDef
+    that the program, which is ours then, runs."""
     with tempfile.TemporaryDirectory(prefix="penstock-simulate-") as folder:
-        return _capture(order, Path(folder), shows_output)
+        return _capture(order, Path(folder), shows_output, graph)
 
 
-def _capture(order: CaptureOrder, folder: Path, shows_output: bool) -> JobProfile:
+def _capture(order: CaptureOrder, folder: Path, shows_output: bool, graph: str) -> JobProfile:
     profile, text = folder / "profile.json", folder / "order.json"
     text.write_text(dataclasses.replace(order, profile=str(profile)).to_json(), encoding="utf-8")
     result = subprocess.run([sys.executable, "-m", "penstock.simulate.capture", str(text)], stdin=subprocess.DEVNULL, check=False,
                             stdout=sys.stderr if shows_output else subprocess.DEVNULL)
     if result.returncode or not profile.exists():
-        hint = "" if order.chief else " (an estimator needs a chief: --chief)"
-        raise NotMeasured(f"{order.program[0]} could not be measured (exit code {result.returncode}); what it said stands above{hint}")
+        hint = "" if order.chief or graph else " (an estimator needs a chief: --chief)"
+        raise NotMeasured(f"{graph or order.program[0]} could not be measured (exit code {result.returncode}); what it said stands above{hint}")
     return JobProfile.from_json(profile.read_text(encoding="utf-8"))

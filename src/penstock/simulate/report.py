@@ -10,6 +10,7 @@ from penstock.simulate.job import Cluster, Result, readable
 from penstock.simulate.machines import MachineSpec
 from penstock.simulate.predict import predict
 from penstock.simulate.profile import LEFT, WORKER, JobProfile, TaskPart
+from penstock.simulate.splitting import split
 
 WORTH = 0.03  # gain that is worth telling
 _UNEVEN = 1.5  # times the mean: a parameter server that holds more is told
@@ -139,6 +140,21 @@ def what_would_help(profile: JobProfile, costs: Costs, cluster: Cluster, result:
         gain = predict(profile, costs, other, steps).rate / result.rate - 1.0
         if gain > WORTH:
             yield WhatIf(change, gain)
+
+
+def with_less_on_the_busiest(profile: JobProfile, result: Result) -> tuple[str, JobProfile] | None:
+    """The job, if the parameter server that leaves the least time shared its work with another one, and what that means. None if it cannot."""
+    servers = [part.task for part in profile.step.parts if part.task != WORKER]
+    if not servers:
+        return None
+    busy = {task: max(result.busy_interpreters.get(readable(task), 0.0), result.busy_machines.get(readable(task), 0.0)) for task in servers}
+    task = max(servers, key=lambda each: busy[each])
+    shared = split(profile, task)
+    if shared is None:
+        return None
+    if shared.variable:
+        return f"'{shared.variable}' ({_size(shared.bytes)}) in two partitions, one on a task beside {readable(task)}", shared.profile
+    return f"half of {readable(task)}'s variables on a further task", shared.profile
 
 
 def uneven(profile: JobProfile) -> str:

@@ -54,7 +54,7 @@ def test_what_handles_the_array_of_a_node_that_is_not_native():
     found = explained([total, array.stack()], {x: np.ones((3, 2))}, runs=3)
     reasons = {reason for reasons in found.values() for reason in reasons}
     assert any("handles the same list or array of tensors" in reason and "While" in reason for reason in reasons)
-    assert any("PyFunc" in reason and "it may wait" in reason for reason in found["While"])
+    assert any("PyFunc" in reason and "it calls Python" in reason for reason in found["While"])
 
 
 def test_numpy_runs_before_native_code(monkeypatch):

@@ -18,6 +18,8 @@ _LARGEST = 10_000  # nodes that a conditional or a loop may become
 def why_not_native(node: Node) -> str | None:
     """Why the node cannot be in a region; None if it can. (Which shapes it can handle is seen later.)"""
     definition = node.definition
+    if definition.touches == "python":
+        return "it calls Python"
     if definition.blocking:
         return "it may wait"
     if definition.control_flow:
