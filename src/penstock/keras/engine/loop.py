@@ -15,6 +15,7 @@ from penstock.imperative.eager_graph import EagerGraph
 from penstock.keras.backend.steps import ArrayStep
 from penstock.keras.callbacks.base import BaseLogger, CallbackList, History, ProgbarLogger
 from penstock.keras.engine.batches import Source
+from penstock.keras.engine.eager_steps import LoopStep
 from penstock.platform import logging
 
 _EMPTY = "Empty training data."
@@ -82,7 +83,7 @@ def run_epoch(run: Run, callbacks: CallbackList, progbar: ProgbarLogger) -> list
     names = run.model.metrics_names if run.mode != "predict" else []
     total: Any = _Outputs(run.source.samples) if run.mode == "predict" else _MeanLoss()
     mode, model = run.mode, run.model
-    step = run.step.bound() if isinstance(run.step, ArrayStep) else run.step
+    step = run.step.bound() if isinstance(run.step, (ArrayStep, LoopStep)) else run.step
     begin, end = callbacks.batch_hooks(mode, "begin"), callbacks.batch_hooks(mode, "end")
     if run.verbose:
         begin, end = [*begin, progbar.on_batch_begin], [*end, progbar.on_batch_end]
@@ -174,7 +175,7 @@ class Validation(NamedTuple):
 def train(run: Run, epochs: int, callbacks: Any = None, validation: Validation | None = None, initial_epoch: int = 0) -> History:
     """Trains for some epochs; returns the model's History."""
     if run.verbose and run.source.announced:
-        _say(run.source, validation)
+        print_extent(run, validation)
     listed = configure(callbacks, run, epochs, validation is not None)
     bar, model = _progbar(run, listed), run.model
     model.stop_training = False
@@ -205,15 +206,27 @@ def train(run: Run, epochs: int, callbacks: Any = None, validation: Validation |
     return model.history
 
 
-def _say(source: Source, validation: Validation | None) -> None:
-    unit = "steps" if source.samples is None and not source.counts_samples else "samples"
+def print_extent(run: Run, validation: Validation | None) -> None:
+    """Tells of how many samples or steps an epoch consists, in the words of Keras's loop: that of graphs, or the newer one."""
+    source = run.source
     if source.steps is None:
         return
+    if run.model.has_newer_loop:
+        text = f"Train {_extent(source)}"
+        if validation is not None and validation.run.source.steps:
+            text += f", validate {_extent(validation.run.source)}"
+        print(text)
+        return
+    unit = "steps" if source.samples is None and not source.counts_samples else "samples"
     text = f"Train on {source.samples or source.steps} {unit}"
     if validation is not None:
         number = validation.run.source.samples or validation.run.source.steps
         text += f", validate on {number} {unit}" if number else ""
     print(text)
+
+
+def _extent(source: Source) -> str:
+    return f"for {source.steps} steps" if source.samples is None else f"on {source.samples} samples"
 
 
 def _end_source(run: Run, bar: ProgbarLogger, epochs: int) -> None:
