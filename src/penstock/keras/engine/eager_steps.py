@@ -17,7 +17,7 @@ from penstock.graph.function import init_scope
 from penstock.graph.graph import default_graph
 from penstock.graph.tensor_spec import TensorSpec
 from penstock.imperative.function import Function
-from penstock.imperative.symbolic import flush
+from penstock.imperative.symbolic import flush, graph_for_symbols
 from penstock.imperative.tape import GradientTape
 from penstock.keras.backend.steps import ArrayStep
 from penstock.keras.engine.compiled import Compiled, Weighted
@@ -183,8 +183,9 @@ class _TracedStep:
             specs = [TensorSpec(shape, dtype) for dtype, shape in key]
             with init_scope():
                 trace = self._function.get_concrete_function(*specs)
-            feeds = [placeholder(dtype, shape) for dtype, shape in key]
-            self._steps[key] = ArrayStep(feeds, trace.call(default_graph(), feeds))
+            with graph_for_symbols().as_default():
+                feeds = [placeholder(dtype, shape) for dtype, shape in key]
+                self._steps[key] = ArrayStep(feeds, trace.call(default_graph(), feeds))
         return self._steps[key]
 
 

@@ -4,14 +4,16 @@ Between two batches nothing is done but what callbacks ask for: the loss and the
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from penstock.graph.function import outermost
+from penstock.graph.function import init_scope, outermost
 from penstock.graph.graph import default_graph
-from penstock.imperative.eager_graph import EagerGraph
+from penstock.imperative.symbolic import is_imperative
 from penstock.keras.backend.steps import ArrayStep
 from penstock.keras.callbacks.base import BaseLogger, CallbackList, History, ProgbarLogger
 from penstock.keras.engine.batches import Source
@@ -117,7 +119,7 @@ def configure(callbacks: Any, run: Run, epochs: int, do_validation: bool) -> Cal
             each.stateful_metrics = set(names[1:])  # metrics are means already
     made = CallbackList(listed)
     made.set_model(model)
-    imperative = isinstance(outermost(default_graph()), EagerGraph)
+    imperative = is_imperative(outermost(default_graph()))
     made.set_params({"batch_size": run.batch_size, "epochs": epochs, "steps": run.source.steps if run.source.samples is None or imperative else None,
                      "samples": run.source.samples or run.source.steps,
                      "verbose": 0,  # as TensorFlow has it: the bar, which has the same dictionary, sets it later
@@ -136,6 +138,17 @@ def _progbar(run: Run, callbacks: CallbackList) -> ProgbarLogger:
     return bar
 
 
+def _called_imperatively(loop: Callable[..., Any]) -> Callable[..., Any]:
+    """Has callbacks of a loop compute values, where imperative style is on: only steps belong to the graph of symbolic models."""
+    @functools.wraps(loop)
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        with init_scope() if is_imperative(outermost(default_graph())) else nullcontext():
+            return loop(*args, **kwargs)
+
+    return decorated
+
+
+@_called_imperatively
 def iterate(run: Run, callbacks: Any = None, inside: bool = False) -> list[Any]:
     """One evaluation, or one round of predictions, with a bar if it is verbose; ``inside`` a training the bar has the training's length."""
     listed = configure(callbacks, run, 1, False)
@@ -172,6 +185,7 @@ class Validation(NamedTuple):
         return epoch + 1 in self.frequency
 
 
+@_called_imperatively
 def train(run: Run, epochs: int, callbacks: Any = None, validation: Validation | None = None, initial_epoch: int = 0) -> History:
     """Trains for some epochs; returns the model's History."""
     if run.verbose and run.source.announced:

@@ -264,6 +264,7 @@ class Model(Network):
             self._predict_step = ArrayStep(self._feed_inputs, self.outputs, self.state_updates, fixed_phase(False))
         return self._predict_step
 
+    @in_symbolic_graph
     def _run_batch(self, mode: str, source: Source, element: Any, class_weight: Any = None) -> list[Any]:
         """Runs a step on what a generator or a dataset gave: inputs, or a tuple of inputs, targets and weights."""
         x, y, weight = _unpack(element, mode)
