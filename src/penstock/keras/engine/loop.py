@@ -156,8 +156,7 @@ def iterate(run: Run, callbacks: Any = None, inside: bool = False) -> list[Any]:
     model = run.model
     if not inside:
         model.stop_training = False
-    if run.mode != "predict":
-        model.reset_metrics()
+    model.reset_metrics()
     listed.begin(run.mode)
     bar.on_epoch_begin(0)
     results = run_epoch(run, listed, bar)
