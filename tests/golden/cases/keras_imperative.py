@@ -146,6 +146,12 @@ def cases(tf, np):
     yield "arrays and a number of steps", told(lambda: history(compiled(make), x, y, epochs=2, steps_per_epoch=3, validation_data=(x, y)))
     yield "a Sequence", told(lambda: history(compiled(make), Slices(), epochs=2, shuffle=False))
 
+    def on_one_device():
+        with tf.distribute.OneDeviceStrategy("/cpu:0").scope():
+            model = compiled(make)
+        return history(model, x, y, batch_size=8, shuffle=False, epochs=2) + [model.predict(x[:2])]
+    yield "one device", told(on_one_device)
+
     def two_ends():
         first, second = keras.Input((8,), name="first"), keras.Input((8,), name="second")
         a, b = layers.Dropout(0.5)(first), layers.Dropout(0.2)(second)

@@ -31,7 +31,8 @@ from penstock.ops.array.cast import cast
 from penstock.ops.constant import placeholder
 from penstock.ops.math.add_n import add_n
 
-_OPERATIONS_BEFORE = 9  # of TensorFlow's function, before it calls the model: two parts of an iterator, its element, the number of its rows
+_OPERATIONS_BEFORE = 9  # of TensorFlow's function, before it calls the model: two parts of an iterator, its element, the number of its rows;
+# one less under a strategy
 BatchFunction = Callable[[Sequence[Any]], list[Any]]
 
 
@@ -83,7 +84,7 @@ class EagerCompiled(Compiled):
 
     def _traced(self, key: Any, run: BatchFunction, shape_of: Callable[[Any], Any]) -> LoopStep:
         if key not in self._loop_steps:
-            self._loop_steps[key] = _TracedStep(run)
+            self._loop_steps[key] = _TracedStep(run, _OPERATIONS_BEFORE - (self._model._strategy is not None))
         return LoopStep(self._loop_steps[key], shape_of)
 
     def _run(self, mode: str, weighted: Weighted, values: Sequence[Any]) -> list[Any]:
@@ -154,10 +155,10 @@ class LoopStep(NamedTuple):
 class _TracedStep:
     """A function of the arrays of a batch that is traced, once per types and shapes; a trace is a step of the session of symbolic models."""
 
-    def __init__(self, run: BatchFunction) -> None:
+    def __init__(self, run: BatchFunction, operations_before: int) -> None:
         def traced(*values: Any) -> list[Any]:
             graph = default_graph()
-            graph.imply(_OPERATIONS_BEFORE - graph.counted_operations())
+            graph.imply(operations_before - graph.counted_operations())
             return run(values)
 
         self._function = Function(traced, autograph=False, makes_variables_once=True)
