@@ -342,3 +342,17 @@ def test_predictions_end_what_metrics_have_counted():
 
     assert accuracy(lambda model: None) == pytest.approx(5 / 9)
     assert accuracy(lambda model: model.predict(x)) == 1
+
+
+def test_predictions_of_arrays_of_different_lengths_are_refused():
+    first, second = keras.Input((2,)), keras.Input((2,))
+    model = keras.Model([first, second], [keras.layers.Dense(1)(first), keras.layers.Dense(1)(second)])
+    with pytest.raises(ValueError, match=r"Output shape = \(4, 1\), expected output shape = shape \(8, 1\)"):
+        model.predict([np.ones((8, 2)), np.ones((4, 2))])
+
+
+def test_weights_of_steps_need_steps():
+    model = keras.Sequential([keras.layers.Dense(1, input_shape=(2,))])
+    model.compile("sgd", "mse", sample_weight_mode="temporal")
+    with pytest.raises(ValueError, match="restricted to outputs that are at least 3D"):
+        model.fit(np.ones((4, 2)), np.ones((4, 1)), verbose=0)

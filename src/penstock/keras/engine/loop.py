@@ -64,6 +64,10 @@ class _Outputs:
         if self._samples is None:
             self._parts.append(outputs)
             return
+        for output in outputs:
+            if np.shape(output)[:1] != (weight,):
+                raise ValueError(f"Mismatch between expected batch size and model output batch size. Output shape = {np.shape(output)}, expected "
+                                 f"output shape = shape {(weight, *np.shape(output)[1:])}")
         if self._whole is None:
             if weight == self._samples:
                 self._whole = outputs
