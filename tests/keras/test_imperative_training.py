@@ -205,3 +205,77 @@ def test_functions_forget_the_scopes_around_their_calls():
         outer = keras.Sequential([keras.layers.Lambda(tf.contrib.eager.defun(inner.__call__))])
         outer(tf.ones([1, 2]))
         assert inner.weights[0].name == "dense/kernel:0"  # TensorFlow 1.15's
+
+
+def test_callbacks_compute_values():
+    class Halves(keras.callbacks.Callback):
+        def on_batch_end(self, batch, logs=None):
+            assert tf.executing_eagerly()
+            kernel = self.model.layers[0].kernel
+            kernel.assign(kernel * 0.5)
+
+    with imperative():
+        model = keras.Sequential([keras.layers.Dense(1, kernel_initializer="ones", input_shape=(2,))])
+        model.compile(keras.optimizers.SGD(0.0), "mse")
+        losses = model.fit(X[:4], np.zeros((4, 1)), batch_size=2, epochs=1, shuffle=False, verbose=0, callbacks=[Halves()]).history["loss"]
+        expected = (np.mean(X[:2].sum(1) ** 2) + np.mean((0.5 * X[2:4].sum(1)) ** 2)) / 2
+        np.testing.assert_allclose(losses, [expected], rtol=1e-5)
+        assert model.get_weights()[0].tolist() == [[0.25], [0.25]]
+
+
+def test_losses_of_an_earlier_call_are_not_counted_again():
+    class Regularized(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.line = keras.layers.Dense(1, kernel_initializer="zeros")
+
+        def call(self, inputs, training=None):
+            if training:
+                self.add_loss(tf.reduce_sum(inputs) * 0 + 1.0)
+            return self.line(inputs)
+
+    with imperative():
+        model = Regularized()
+        model.compile(keras.optimizers.SGD(0.0), "mse")
+        zeros = np.zeros((7, 1), np.float32)
+        assert [model.train_on_batch(X, zeros), model.test_on_batch(X, zeros), model.train_on_batch(X, zeros)] == [1, 0, 1]
+        assert model.fit(X, zeros, verbose=0, epochs=2).history["loss"] == [1, 1] and model.evaluate(X, zeros, verbose=0) == 0
+
+
+def test_what_a_training_tells_before_it_begins(capsys):
+    def generator():
+        while True:
+            yield X[:2], np.zeros((2, 1), np.float32)
+
+    class Pairs(keras.utils.Sequence):
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, index):
+            return next(generator())
+
+    def told(*data, **options):
+        model.fit(*data, verbose=2, **options)
+        lines = capsys.readouterr().out.splitlines()
+        return lines[0] if lines[0].startswith("Train") else None
+
+    with imperative():
+        model = keras.Sequential([keras.layers.Dense(1, input_shape=(2,))])
+        model.compile("sgd", "mse")
+        dataset = tf.data.Dataset.from_tensor_slices((X, X[:, :1])).batch(2)
+        assert told(generator(), steps_per_epoch=3) == "Train for 3 steps"
+        assert told(Pairs()) == "Train on 6 samples"
+        assert told(dataset) is None
+        assert told(dataset.repeat(), steps_per_epoch=2, validation_data=dataset) == "Train for 2 steps, validate for 4 steps"
+        assert told(X, X[:, :1], validation_data=dataset) == "Train on 7 samples, validate for 4 steps"
+        assert told(X[:6], X[:6, :1], steps_per_epoch=3) == "Train on 6 samples"
+        with pytest.raises(ValueError, match="The number of samples 7 is not divisible by steps 3"):
+            model.fit(X, X[:, :1], steps_per_epoch=3)
+
+
+def test_metrics_that_a_model_inside_was_compiled_with_are_not_reported():
+    inner = keras.Sequential([keras.layers.Dense(1, input_shape=(2,))])
+    inner.compile("sgd", "mse", metrics=["mae"])
+    outer = keras.Sequential([inner, keras.layers.Dense(1)])
+    outer.compile("sgd", "mse")
+    assert outer.metrics == [] and outer.metrics_names == ["loss"] and np.ndim(outer.train_on_batch(X, X[:, :1])) == 0

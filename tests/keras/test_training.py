@@ -327,3 +327,32 @@ def test_seeds_after_a_fit_of_dropout_behind_an_activity_regularizer():
         before = tf.get_seed(None)[1]
         model.fit([np.ones((8, 6))] * 2, np.ones((8, 1)), verbose=0)
         assert tf.get_seed(None)[1] - before == 249  # TensorFlow 1.15's
+
+
+def test_predictions_end_what_metrics_have_counted():
+    """The first train_on_batch after a fit reports what the fit has counted, too, as in TensorFlow; after predictions it begins anew."""
+    x, y = np.arange(16, dtype=np.float32).reshape(8, 2), np.array([[0], [1]] * 4, np.float32)
+
+    def accuracy(between):
+        model = keras.Sequential([keras.layers.Dense(1, kernel_initializer="ones", input_shape=(2,))])
+        model.compile(keras.optimizers.SGD(0.0), "mse", metrics=["binary_accuracy"])
+        model.fit(x, y, verbose=0)
+        between(model)
+        return float(model.train_on_batch(x[1:2], y[1:2])[1])
+
+    assert accuracy(lambda model: None) == pytest.approx(5 / 9)
+    assert accuracy(lambda model: model.predict(x)) == 1
+
+
+def test_predictions_of_arrays_of_different_lengths_are_refused():
+    first, second = keras.Input((2,)), keras.Input((2,))
+    model = keras.Model([first, second], [keras.layers.Dense(1)(first), keras.layers.Dense(1)(second)])
+    with pytest.raises(ValueError, match=r"Output shape = \(4, 1\), expected output shape = shape \(8, 1\)"):
+        model.predict([np.ones((8, 2)), np.ones((4, 2))])
+
+
+def test_weights_of_steps_need_steps():
+    model = keras.Sequential([keras.layers.Dense(1, input_shape=(2,))])
+    model.compile("sgd", "mse", sample_weight_mode="temporal")
+    with pytest.raises(ValueError, match="restricted to outputs that are at least 3D"):
+        model.fit(np.ones((4, 2)), np.ones((4, 1)), verbose=0)

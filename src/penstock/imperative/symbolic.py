@@ -109,6 +109,13 @@ def symbolic_graph_of(values: Any) -> Graph | None:
     return None
 
 
+def is_imperative(graph: Graph) -> bool:
+    """Whether a graph is that of imperative style, or a function that is traced for it; no part of a symbolic model."""
+    while isinstance(graph, FuncGraph) and not isinstance(graph, SymbolicGraph):
+        graph = graph.outer
+    return graph.imperative
+
+
 def graph_of_sessions(graph: Graph) -> Graph:
     """The graph around the functions of loops and branches: that of sessions."""
     while isinstance(graph, FuncGraph) and not isinstance(graph, SymbolicGraph):

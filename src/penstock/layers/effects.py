@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 from penstock.graph import dtypes, nest
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
+from penstock.imperative.symbolic import is_imperative
 from penstock.layers import settings
 from penstock.layers.calls import current_call, outermost_call
 
@@ -16,6 +18,11 @@ class Effect(NamedTuple):
 
     value: Any
     unconditional: bool
+
+    @property
+    def is_of_values(self) -> bool:
+        """Whether a call with values, or of a traced function, has left it, and not one that built a graph."""
+        return is_imperative(self.value.op.graph)
 
 
 # A function (layer, value, aggregation, name) that has a layer report a value. Keras, whose metrics stand above this folder, adds its own.
@@ -63,20 +70,28 @@ class Effects:
                 self._callable_losses.append(DeferredLoss(loss, inputs is None))
             elif loss is not None:
                 value = as_loss(loss)
-                if value.op.graph.imperative:
-                    self._forget_values()
-                self._losses.append(Effect(value, inputs is None))
+                effect = Effect(value, inputs is None)
+                call = outermost_call()
+                if effect.is_of_values and call is not None and call is not self._call_of_losses:
+                    self._call_of_losses = call
+                    self._drop_losses_of_values()
+                self._losses.append(effect)
 
-    def _forget_values(self) -> None:
-        """Drops the losses that an earlier call with values has left; those of graphs stay."""
-        call = outermost_call()
-        if call is not None and call is not self._call_of_losses:
-            self._losses = [effect for effect in self._losses if not effect.value.op.graph.imperative]
-            self._call_of_losses = call
+    def _drop_losses_of_values(self) -> None:
+        self._losses = [effect for effect in self._losses if not effect.is_of_values]
+
+    def forget_losses_of_values(self) -> None:
+        """Drops the losses that earlier calls with values have left here and in the layers inside; those of graphs stay."""
+        self._drop_losses_of_values()
+        for layer in self._sublayers():
+            layer.forget_losses_of_values()
 
     def _loss_effects(self) -> list[Effect]:
         deferred = [each.effect() for each in self._callable_losses]
-        own = [*self._losses, *(effect for effect in deferred if effect is not None)]
+        imperative = is_imperative(default_graph())
+        own = [effect for effect in self._losses if effect.is_of_values == imperative]
+        own = own or (list(self._losses) if imperative else [])  # of values if there are any, as in TensorFlow
+        own += [effect for effect in deferred if effect is not None]
         return own + [effect for layer in self._sublayers() for effect in layer._loss_effects()]
 
     @property
@@ -104,7 +119,7 @@ class Effects:
         relevant = call.inputs if call is not None else [node.input_tensors for node in getattr(self, "_inbound_nodes", ())]
         for update in updates if isinstance(updates, (list, tuple)) else [updates]:
             operation = _operation(update() if callable(update) else update)
-            if operation.graph.imperative:  # it is run anyway
+            if is_imperative(operation.graph):  # it is run anyway
                 continue
             self._updates.append(Effect(operation, not reachable(nest.flatten(relevant), [operation])))
 

@@ -111,6 +111,14 @@ def initialized_session() -> Any:
     return session
 
 
+def are_all_new(variables: Sequence[Any]) -> bool:
+    """Whether these are all that the next ``initialized_session`` of their graph would initialize."""
+    session = existing_session()
+    tracked = variables[0].graph.get_collection_ref(_VARIABLES)
+    waiting = tracked[0 if session is None else _looked_at.get(session, 0):]
+    return {id(variable) for variable in waiting} <= {id(variable) for variable in variables}
+
+
 def _initialize(session: Any, variables: Sequence[Any]) -> None:
     """Runs the initializers of those variables that have no value yet."""
     flags = session.run([is_variable_initialized(variable) for variable in variables])
@@ -128,6 +136,12 @@ def values_of(variables: Sequence[Any]) -> list[Any]:
 
 
 def assign_values(pairs: Sequence[tuple[Any, Any]]) -> None:
+    """Gives variables new values from outside."""
+    count_assignments(variable for variable, _ in pairs if not variable.graph.imperative)
+    load_values(pairs)
+
+
+def load_values(pairs: Sequence[tuple[Any, Any]]) -> None:
     """Gives variables new values: those of imperative style at once, also where a symbolic model is built of them."""
     direct = [pair for pair in pairs if pair[0].graph.imperative]
     if direct:
@@ -137,7 +151,6 @@ def assign_values(pairs: Sequence[tuple[Any, Any]]) -> None:
             flush(default_graph())
     pairs = [pair for pair in pairs if not pair[0].graph.imperative]
     session = initialized_session() if pairs else None
-    count_assignments(variable for variable, _ in pairs)
     for variable, value in pairs:
         variable.load(value, session)
 

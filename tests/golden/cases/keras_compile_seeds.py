@@ -66,3 +66,33 @@ def cases(tf, np):
 
     for name, make, arguments in _tables(tf, np):
         yield name, after(make, arguments)
+
+    def with_checkpoints():
+        """The weights, the state of the optimizer and the seeds of what is made after files were written and read."""
+        import os
+        import tempfile
+        folder, layers = tempfile.mkdtemp(), tf.keras.layers
+
+        def fresh():
+            return tf.keras.Sequential([layers.Dense(4, input_shape=(3,)), layers.Dense(1)])
+
+        tf.set_random_seed(3)
+        model = fresh()
+        model.compile("adam", "mse")
+        model.fit(x, targets[1], epochs=2, verbose=0, shuffle=False)
+        seeds, path = [seed("after_fit")], os.path.join(folder, "weights")
+        for name, write in (("h5", lambda: model.save_weights(path + ".h5")), ("tf", lambda: model.save_weights(path)),
+                            ("again", lambda: model.save_weights(path)), ("object", lambda: tf.train.Checkpoint(model=model).save(path + "s"))):
+            write()
+            seeds.append(seed("after_%s" % name))
+        model.load_weights(path)
+        seeds.append(seed("after_load"))
+        second = fresh()
+        second.load_weights(path)
+        seeds.append(seed("after_second"))
+        second.compile("adam", "mse")
+        losses = second.fit(x, targets[1], epochs=2, verbose=0, shuffle=False).history["loss"]
+        seeds.append(seed("after_more"))
+        return [tf.constant(seeds, name="seeds"), tf.constant(losses, name="losses")]
+
+    yield "checkpoints", with_checkpoints

@@ -45,6 +45,10 @@ class Source:
         """The first element, as it is given; it is still the first one of the first epoch."""
         raise NotImplementedError
 
+    def shape_of(self, shape: list[int]) -> list[int | None]:
+        """What is known of the shapes of all arrays beside one of this shape, before any of them is seen."""
+        return list(shape)
+
     def rewind(self) -> None:
         """Begins again with the first element, where that can be done."""
 
@@ -59,21 +63,31 @@ class Source:
 
 
 class ArraySource(Source):
-    """Rows of arrays: in order, or shuffled by NumPy's global generator."""
+    """Rows of arrays: in order, or shuffled by NumPy's global generator: in each epoch, or, if ``epochs`` says how many there will be, at once."""
 
-    def __init__(self, arrays: Sequence[Any], batch_size: int, shuffle: Any = False) -> None:
+    def __init__(self, arrays: Sequence[Any], batch_size: int, shuffle: Any = False, epochs: int | None = None) -> None:
         self._arrays, self._shuffle = [_rows(array) for array in arrays], shuffle
+        self._epochs = epochs if shuffle else None
+        self._orders: list[np.ndarray] = []
         self.samples = next((len(array) for array in self._arrays if array is not None), 0)
         self._counts_batches = False
         self._set_batch_size(batch_size)
+        for _ in range(self._epochs or 0):
+            self._orders.insert(0, np.arange(self.samples))
+            np.random.shuffle(self._orders[0])
 
     def _set_batch_size(self, size: int) -> None:
         assert self.samples is not None
         self._batch_size, self.steps = size, -(-self.samples // size)
 
-    def follow_batches_of(self, size: int) -> None:
-        """Gives batches of this size, in order, which weigh the same: how Keras evaluates arrays while it trains on a generator."""
-        self._shuffle, self._counts_batches = False, True
+    def shape_of(self, shape: list[int]) -> list[int | None]:
+        """The number of rows is known if all batches have the same."""
+        assert self.samples is not None
+        return list(shape) if self.steps == 1 or self.samples % self._batch_size == 0 else [None, *shape[1:]]
+
+    def follow_batches_of(self, size: int, counts_batches: bool) -> None:
+        """Gives batches of this size, in order: how Keras evaluates arrays while it trains on a generator. They may weigh the same."""
+        self._shuffle, self._counts_batches = False, counts_batches
         self._set_batch_size(size)
 
     def epoch(self) -> Iterator[Batch]:
@@ -88,7 +102,7 @@ class ArraySource(Source):
         assert self.samples is not None
         size, arrays = self._batch_size, self._arrays
         order = self._order()
-        if self.steps == 1:  # as Keras has it: one batch is all data, in their own order
+        if self.steps == 1 and self._epochs is None:  # as Keras has it: one batch is all data, in their own order
             yield Batch([_dense(array) for array in arrays], self.samples, self.samples)
             return
         for start in range(0, self.samples, size):
@@ -100,6 +114,8 @@ class ArraySource(Source):
         assert self.samples is not None
         if not self._shuffle:
             return None
+        if self._orders:
+            return self._orders.pop()
         order = np.arange(self.samples)
         if self._shuffle != "batch":
             np.random.shuffle(order)
@@ -138,11 +154,16 @@ class CallSource(Source):
     """What a function gives, call by call: values of tensors, or elements of a dataset, from which ``restart`` begins again."""
 
     def __init__(self, fetch: Callable[[], Any], prepare: Callable[[Any], Sequence[Any]], steps: int | None,
-                 restart: Callable[[], None] | None, size: Callable[[Any], int] = lambda _: 1) -> None:
+                 restart: Callable[[], None] | None, size: Callable[[Any], int] = lambda _: 1, unknown_axes: int = 0) -> None:
+        self._unknown_axes = unknown_axes
         self._fetch, self._prepare, self.steps, self._restart, self._size = fetch, prepare, steps, restart, size
         self._known, self._fresh = steps is not None, True
         self._waiting: list[Any] = []
         self.ran_out = False
+
+    def shape_of(self, shape: list[int]) -> list[int | None]:
+        """Of elements of a dataset, some of the first axes may be unknown."""
+        return [extent if position >= self._unknown_axes else None for position, extent in enumerate(shape)]
 
     def first(self) -> Any:
         """The first element."""
@@ -224,7 +245,7 @@ def dataset_source(dataset: Any, prepare: Callable[[Any], Sequence[Any]], steps:
     if steps is None and length == INFINITE:
         raise ValueError(f"When passing an infinitely repeating dataset, you must specify the `{steps_name}` argument.")
     source = _eager_source(dataset, graph, prepare, steps) if graph.imperative else _session_source(dataset, prepare, steps)
-    if steps is None and length >= 0 and (not graph.imperative or steps_name == "steps"):
+    if steps is None and length >= 0 and (not graph.imperative or steps_name != "steps_per_epoch"):
         source.steps = length  # as TensorFlow has it: the training of imperative style learns it in the first epoch
     return source
 
@@ -257,7 +278,14 @@ def _eager_source(dataset: Any, graph: Any, prepare: Callable[[Any], Sequence[An
         return len(first) if np.ndim(first) else 1
 
     restart()
-    return CallSource(fetch, prepare, steps, restart, rows)
+    return CallSource(fetch, prepare, steps, restart, rows, _unknown_axes(dataset))
+
+
+def _unknown_axes(dataset: Any) -> int:
+    """How many of the first axes of its elements a dataset does not know."""
+    shapes = [shape.as_list() for shape in nest.flatten(dataset.output_shapes) if shape.ndims]
+    unknown = [axis for shape in shapes for axis, extent in enumerate(shape) if extent is None]
+    return max(unknown, default=-1) + 1
 
 
 def tensor_source(tensors: Any, prepare: Callable[[Any], Sequence[Any]], steps: int | None) -> CallSource:
@@ -280,12 +308,16 @@ class GeneratorSource(Source):
     announced = False
 
     def __init__(self, generator: Any, prepare: Callable[[Any], Sequence[Any]], steps: int | None, workers: int = 1,
-                 use_multiprocessing: bool = False, max_queue_size: int = 10, shuffle: bool = False, steps_name: str = "steps") -> None:
+                 use_multiprocessing: bool = False, max_queue_size: int = 10, shuffle: bool = False, steps_name: str = "steps",
+                 newer_loop: bool = False) -> None:
+        self.announced = newer_loop
         self._prepare, self.steps, self._sequence = prepare, steps, isinstance(generator, KerasSequence)
         if self.steps is None:
             if not self._sequence:
                 raise ValueError(f"Please specify the number of steps via the `{steps_name}` argument.")
             self.steps = len(generator)
+        if newer_loop and self._sequence and self.steps == len(generator):
+            self.samples = self.steps * _samples_in(generator[0])
         self._generator = generator
         self._began = self.ran_out = False
         self._last_size = 1
@@ -321,7 +353,7 @@ class GeneratorSource(Source):
     def lead(self, held_out: Source) -> None:
         """Has arrays be evaluated in batches as large as the last one."""
         if isinstance(held_out, ArraySource):
-            held_out.follow_batches_of(self._last_size)
+            held_out.follow_batches_of(self._last_size, not self.announced)
 
     def end_epoch(self) -> None:
         """Tells a Sequence that an epoch is over, where no other thread does."""

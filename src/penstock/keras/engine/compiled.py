@@ -92,15 +92,17 @@ class Compiled:
     def reported(self) -> list[Metric]:
         """All metrics of a step: those of the losses of several outputs first."""
         losses = [endpoint.loss_metric for endpoint in self.trained_endpoints] if len(self.endpoints) > 1 else []
-        own = [metric for layer in (self._model, *self._model.layers) for metric in _layer_metrics(layer)]
-        return [metric for metric in losses if metric is not None] + self.metrics + list({id(metric): metric for metric in own}.values())
+        return [metric for metric in losses if metric is not None] + self.metrics + self._metrics_of_layers()
 
     @property
     def names(self) -> list[str]:
         """The names of what a step reports: the loss, then the metrics."""
         losses = [endpoint.loss_name for endpoint in self.trained_endpoints] if len(self.endpoints) > 1 else []
-        own = [metric for layer in (*self._model.layers, self._model) for metric in _layer_metrics(layer)]
-        return ["loss", *losses, *(metric.name for metric in self.metrics), *(each.name for each in {id(each): each for each in own}.values())]
+        return ["loss", *losses, *(metric.name for metric in (*self.metrics, *self._metrics_of_layers()))]
+
+    def _metrics_of_layers(self) -> list[Metric]:
+        """The metrics that the model and its layers have added."""
+        return [metric for metric in self._model._added_metrics() if metric._call_result is not None]
 
     def reset_metrics(self) -> None:
         """Sets all metrics to 0, in one run of the session."""
@@ -164,6 +166,14 @@ class Compiled:
             self._steps[key] = self._make_step(mode, weighted)
         return self._steps[key]
 
+    def loop_step(self, mode: str, weighted: Weighted, shape_of: Any) -> Any:
+        """The function of one batch of a loop: the same one."""
+        return self.step(mode, weighted)
+
+    def prepare_training(self) -> None:
+        """Makes the step of training, and with it the variables of the optimizer."""
+        self.step("train", (False,) * len(self.trained_endpoints))
+
     def _make_step(self, mode: str, weighted: Weighted) -> ArrayStep:
         model = self._model
         loss = self.total_loss(weighted)
@@ -185,10 +195,6 @@ class Compiled:
 def fixed_phase(training: bool) -> dict[Any, bool]:
     """The feed of the learning phase; none if nothing in the graph asks for it."""
     return {phase: training for phase in phase_state() if isinstance(phase, Tensor) and phase.consumers()}
-
-
-def _layer_metrics(layer: Any) -> list[Metric]:
-    return [metric for metric in getattr(layer, "_metrics", ()) if metric._call_result is not None]
 
 
 def _targets(target_tensors: Any, names: Sequence[str]) -> list[Any]:

@@ -4,17 +4,20 @@ Between two batches nothing is done but what callbacks ask for: the loss and the
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from penstock.graph.function import outermost
+from penstock.graph.function import init_scope, outermost
 from penstock.graph.graph import default_graph
-from penstock.imperative.eager_graph import EagerGraph
+from penstock.imperative.symbolic import is_imperative
 from penstock.keras.backend.steps import ArrayStep
 from penstock.keras.callbacks.base import BaseLogger, CallbackList, History, ProgbarLogger
 from penstock.keras.engine.batches import Source
+from penstock.keras.engine.eager_steps import LoopStep
 from penstock.platform import logging
 
 _EMPTY = "Empty training data."
@@ -61,6 +64,10 @@ class _Outputs:
         if self._samples is None:
             self._parts.append(outputs)
             return
+        for output in outputs:
+            if np.shape(output)[:1] != (weight,):
+                raise ValueError(f"Mismatch between expected batch size and model output batch size. Output shape = {np.shape(output)}, expected "
+                                 f"output shape = shape {(weight, *np.shape(output)[1:])}")
         if self._whole is None:
             if weight == self._samples:
                 self._whole = outputs
@@ -82,7 +89,7 @@ def run_epoch(run: Run, callbacks: CallbackList, progbar: ProgbarLogger) -> list
     names = run.model.metrics_names if run.mode != "predict" else []
     total: Any = _Outputs(run.source.samples) if run.mode == "predict" else _MeanLoss()
     mode, model = run.mode, run.model
-    step = run.step.bound() if isinstance(run.step, ArrayStep) else run.step
+    step = run.step.bound() if isinstance(run.step, (ArrayStep, LoopStep)) else run.step
     begin, end = callbacks.batch_hooks(mode, "begin"), callbacks.batch_hooks(mode, "end")
     if run.verbose:
         begin, end = [*begin, progbar.on_batch_begin], [*end, progbar.on_batch_end]
@@ -116,7 +123,7 @@ def configure(callbacks: Any, run: Run, epochs: int, do_validation: bool) -> Cal
             each.stateful_metrics = set(names[1:])  # metrics are means already
     made = CallbackList(listed)
     made.set_model(model)
-    imperative = isinstance(outermost(default_graph()), EagerGraph)
+    imperative = is_imperative(outermost(default_graph()))
     made.set_params({"batch_size": run.batch_size, "epochs": epochs, "steps": run.source.steps if run.source.samples is None or imperative else None,
                      "samples": run.source.samples or run.source.steps,
                      "verbose": 0,  # as TensorFlow has it: the bar, which has the same dictionary, sets it later
@@ -135,6 +142,17 @@ def _progbar(run: Run, callbacks: CallbackList) -> ProgbarLogger:
     return bar
 
 
+def _called_imperatively(loop: Callable[..., Any]) -> Callable[..., Any]:
+    """Has callbacks of a loop compute values, where imperative style is on: only steps belong to the graph of symbolic models."""
+    @functools.wraps(loop)
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        with init_scope() if is_imperative(outermost(default_graph())) else nullcontext():
+            return loop(*args, **kwargs)
+
+    return decorated
+
+
+@_called_imperatively
 def iterate(run: Run, callbacks: Any = None, inside: bool = False) -> list[Any]:
     """One evaluation, or one round of predictions, with a bar if it is verbose; ``inside`` a training the bar has the training's length."""
     listed = configure(callbacks, run, 1, False)
@@ -142,8 +160,7 @@ def iterate(run: Run, callbacks: Any = None, inside: bool = False) -> list[Any]:
     model = run.model
     if not inside:
         model.stop_training = False
-    if run.mode != "predict":
-        model.reset_metrics()
+    model.reset_metrics()
     listed.begin(run.mode)
     bar.on_epoch_begin(0)
     results = run_epoch(run, listed, bar)
@@ -171,10 +188,11 @@ class Validation(NamedTuple):
         return epoch + 1 in self.frequency
 
 
+@_called_imperatively
 def train(run: Run, epochs: int, callbacks: Any = None, validation: Validation | None = None, initial_epoch: int = 0) -> History:
     """Trains for some epochs; returns the model's History."""
     if run.verbose and run.source.announced:
-        _say(run.source, validation)
+        print_extent(run, validation)
     listed = configure(callbacks, run, epochs, validation is not None)
     bar, model = _progbar(run, listed), run.model
     model.stop_training = False
@@ -205,15 +223,27 @@ def train(run: Run, epochs: int, callbacks: Any = None, validation: Validation |
     return model.history
 
 
-def _say(source: Source, validation: Validation | None) -> None:
-    unit = "steps" if source.samples is None and not source.counts_samples else "samples"
+def print_extent(run: Run, validation: Validation | None) -> None:
+    """Tells of how many samples or steps an epoch consists, in the words of Keras's loop: that of graphs, or the newer one."""
+    source = run.source
     if source.steps is None:
         return
+    if run.model.has_newer_loop:
+        text = f"Train {_extent(source)}"
+        if validation is not None and validation.run.source.steps:
+            text += f", validate {_extent(validation.run.source)}"
+        print(text)
+        return
+    unit = "steps" if source.samples is None and not source.counts_samples else "samples"
     text = f"Train on {source.samples or source.steps} {unit}"
     if validation is not None:
         number = validation.run.source.samples or validation.run.source.steps
         text += f", validate on {number} {unit}" if number else ""
     print(text)
+
+
+def _extent(source: Source) -> str:
+    return f"for {source.steps} steps" if source.samples is None else f"on {source.samples} samples"
 
 
 def _end_source(run: Run, bar: ProgbarLogger, epochs: int) -> None:

@@ -48,6 +48,7 @@ class Model(Network):
         self._compile_arguments: tuple[Any, ...] | None = None
         self._predict_step: Any = None
         self._run_eagerly: bool | None = None
+        self._newer_loop = False
         self._takes_names = self._takes_list = False  # of a subclassed model: how it takes its inputs
         self._strategy = multi_worker.strategy_of_models()  # whose replicas train it
         multi_worker.join(self._strategy)  # before variables have values
@@ -115,7 +116,7 @@ class Model(Network):
             logging.warning("Distribute argument in compile is deprecated please create the model under the distribution strategy scope.")
         self._strategy = strategy = distribute or multi_worker.strategy_of_models() or self._strategy
         multi_worker.join(strategy)
-        kwargs.pop("experimental_run_tf_function", None)
+        self._newer_loop = kwargs.pop("experimental_run_tf_function", True)
         self.optimizer = [optimizers.get(each) for each in optimizer] if isinstance(optimizer, (list, tuple)) else optimizers.get(optimizer)
         self.loss, self.loss_weights, self.sample_weight_mode = loss or {}, loss_weights, sample_weight_mode
         self._compile_metrics, self._compile_weighted_metrics = metrics or [], weighted_metrics
@@ -130,10 +131,24 @@ class Model(Network):
             raise RuntimeError("You must compile your model before training/testing. Use `model.compile(optimizer, loss)`.")
         if self._compiled is None:
             with graph_for_symbols().as_default():
-                strategy = None if self.run_eagerly else self._strategy
-                self._compiled = (EagerCompiled if self.run_eagerly else Compiled)(self, strategy, *self._compile_arguments)
+                calls_model = self.run_eagerly or self._steps_call_it()
+                self._compiled = EagerCompiled(self, None, *self._compile_arguments) if calls_model else \
+                    Compiled(self, self._strategy, *self._compile_arguments)
             self._collected_trainable_weights = self._compiled.trained
         return self._compiled
+
+    @property
+    def has_newer_loop(self) -> bool:
+        """Whether TensorFlow 1.15 trains the model by its newer loop: in imperative style, if that can do all that was asked for."""
+        *_, weight_mode, targets = self._compile_arguments or (None, None)
+        optimizers_ = self.optimizer if isinstance(self.optimizer, list) else [self.optimizer]
+        return (self._newer_loop and isinstance(outermost(default_graph()), EagerGraph) and weight_mode is None and targets is None
+                and not any(isinstance(each, optimizers.TFOptimizer) for each in optimizers_))
+
+    def _steps_call_it(self) -> bool:
+        """Whether steps are traced calls of the model, as in the newer loop; replicas have a step in a graph."""
+        several = self._strategy is not None and (multi_worker.are_several(self._strategy) or len(self._strategy.extended.worker_devices) > 1)
+        return self.has_newer_loop and not several
 
     @property
     def run_eagerly(self) -> bool:
@@ -167,7 +182,12 @@ class Model(Network):
     def metrics(self) -> list[Any]:
         """The metrics that are reported."""
         own = self._compiled.metrics if self._compiled is not None else []
-        return own + self._metrics + [metric for layer in self._sublayers() for metric in getattr(layer, "metrics", ())]
+        return own + self._added_metrics()
+
+    def _added_metrics(self) -> list[Any]:
+        """The metrics of ``add_metric``, of the model and its layers: not those that a model inside was compiled with."""
+        inside = [layer._added_metrics() if isinstance(layer, Model) else getattr(layer, "metrics", ()) for layer in self._sublayers()]
+        return list({id(metric): metric for metrics in (self._metrics, *inside) for metric in metrics}.values())
 
     @property
     def metrics_names(self) -> list[str]:
@@ -216,37 +236,42 @@ class Model(Network):
         standardize.check_losses(ys, endpoints)
         return xs, ys, weights
 
-    def _step_for(self, mode: str, weights: list[Any]) -> ArrayStep:
-        return self._compile_now().step(mode, tuple(weight is not None for weight in weights))
+    def _step_for(self, mode: str, weights: list[Any], source: Source | None = None) -> Any:
+        """The function of one batch: of a loop over ``source``, or one that comes alone."""
+        compiled, weighted = self._compile_now(), tuple(weight is not None for weight in weights)
+        return compiled.step(mode, weighted) if source is None else compiled.loop_step(mode, weighted, source.shape_of)
 
     def _training_updates(self, trained: list[Any], loss: Any) -> list[Any]:
         """The operations of a step of the optimizer."""
         return self.optimizer.get_updates(params=trained, loss=loss)
 
     @in_symbolic_graph
-    def _make_train_function(self) -> ArrayStep:
-        """The step of training; it makes the variables of the optimizer."""
-        return self._compile_now().step("train", self._no_weights())
+    def _make_train_function(self) -> None:
+        """Makes the variables of the optimizer."""
+        self._compile_now().prepare_training()
 
     @in_symbolic_graph
-    def _make_test_function(self) -> ArrayStep:
+    def _make_test_function(self) -> Any:
         """The step of an evaluation."""
         return self._compile_now().step("test", self._no_weights())
 
-    def _predict_function(self) -> Any:
-        if self._predict_step is None and self.run_eagerly:
+    def _predict_function(self, source: Source | None = None) -> Any:
+        if source is not None and isinstance(self._compiled, EagerCompiled):
+            return self._compiled.predict_step(source.shape_of)
+        if self._predict_step is None and (self.run_eagerly or isinstance(self._compiled, EagerCompiled)):
             self._predict_step = predict_step(self)
         elif self._predict_step is None:
             self._predict_step = ArrayStep(self._feed_inputs, self.outputs, self.state_updates, fixed_phase(False))
         return self._predict_step
 
-    def _run_batch(self, mode: str, element: Any, class_weight: Any = None) -> list[Any]:
+    @in_symbolic_graph
+    def _run_batch(self, mode: str, source: Source, element: Any, class_weight: Any = None) -> list[Any]:
         """Runs a step on what a generator or a dataset gave: inputs, or a tuple of inputs, targets and weights."""
         x, y, weight = _unpack(element, mode)
         if mode == "predict":
-            return self._predict_function()(self._standardize(x, training=False)[0])
+            return self._predict_function(source)(self._standardize(x, training=False)[0])
         xs, ys, weights = self._standardize(x, y, weight, class_weight)
-        return self._step_for(mode, weights)([*xs, *ys, *(each for each in weights if each is not None)])
+        return self._step_for(mode, weights, source)([*xs, *ys, *(each for each in weights if each is not None)])
 
     def _source(self, x: Any, steps: int | None, steps_name: str, workers: int, use_multiprocessing: bool, max_queue_size: int,
                 shuffle: Any) -> Source | None:
@@ -258,7 +283,7 @@ class Model(Network):
             return dataset_source(x, unchanged, steps, steps_name)
         if isinstance(x, Sequence) or (hasattr(x, "__next__") and not isinstance(x, Tensor)):
             return GeneratorSource(x, unchanged, steps, workers, use_multiprocessing, max_queue_size, bool(shuffle) and isinstance(x, Sequence),
-                                   steps_name)
+                                   steps_name, self.has_newer_loop)
         if any(isinstance(value, Tensor) for value in nest.flatten(x)):
             if steps is None:
                 raise ValueError("When using data tensors as input to a model, you should specify the `steps_per_epoch` argument.")
@@ -266,7 +291,8 @@ class Model(Network):
         return None
 
     def _run(self, mode: str, x: Any, y: Any, sample_weight: Any, class_weight: Any, batch_size: int | None, steps: int | None, verbose: int,
-             shuffle: Any = False, workers: int = 1, use_multiprocessing: bool = False, max_queue_size: int = 10, steps_name: str = "steps") -> Run:
+             shuffle: Any = False, workers: int = 1, use_multiprocessing: bool = False, max_queue_size: int = 10, steps_name: str = "steps",
+             epochs: int | None = None) -> Run:
         """How to run one epoch over some data; ``steps_name`` is the argument that said how many batches it has."""
         shared = mode == "train" and multi_worker.are_several(self._strategy)
         whole = (x, y) if y is not None and not hasattr(x, "make_initializable_iterator") else x
@@ -290,24 +316,28 @@ class Model(Network):
             if not self.inputs and mode != "predict":  # names of metrics are asked for before the first batch
                 self._ensure_inputs(_unpack(source.first(), mode)[0])
             take = self._share_of_batches(source, class_weight) if shared else lambda element: element
-            return Run(self, mode, source, lambda arrays: self._run_batch(mode, take(arrays[0]), class_weight), batch_size, verbose)
+            return Run(self, mode, source, lambda arrays: self._run_batch(mode, source, take(arrays[0]), class_weight), batch_size, verbose)
         xs, ys, weights = self._standardize(x, y, sample_weight, class_weight, training=mode != "predict")
         arrays = [*xs, *ys, *(weight for weight in weights if weight is not None)]
-        step = self._predict_function() if mode == "predict" else self._step_for(mode, weights)
+
+        def run(source: Source, batch_size: int | None) -> Run:
+            step = self._predict_function(source) if mode == "predict" else self._step_for(mode, weights, source)
+            return Run(self, mode, source, step, batch_size, verbose)
+
         if not arrays:  # all that the model needs are tensors of the user's
             if steps is None:
                 raise ValueError("If your model has no inputs that are fed, you should specify the number of steps.")
-            return Run(self, mode, CallSource(list, list, steps, None), step, batch_size, verbose)
+            return run(CallSource(list, list, steps, None), batch_size)
         batch_size = self._checked_batch_size(batch_size)
-        if steps is not None and not shared:
-            return Run(self, mode, WholeArraySource(arrays, steps), step, batch_size, verbose)
-        size = batch_size or 32
+        if steps is not None and not shared and not (self.has_newer_loop and mode != "predict"):
+            return run(WholeArraySource(arrays, steps), batch_size)
+        size = batch_size or (32 if steps is None else _rows_per_step(len(arrays[0]), steps))
         if self.stateful and len(arrays[0]) % size:
             raise ValueError("In a stateful network, you should only pass inputs with a number of samples that can be divided by the batch size. "
                              f"Found: {len(arrays[0])} samples")
         if shared:
             arrays, size = multi_worker.share_of(self._strategy, arrays), multi_worker.share_of_size(self._strategy, size)
-        return Run(self, mode, ArraySource(arrays, size, shuffle), step, size, verbose)
+        return run(ArraySource(arrays, size, shuffle, epochs if self.has_newer_loop else None), size)
 
     def _share_of_batches(self, source: Source, class_weight: Any) -> Callable[[Any], Any]:
         """What takes this worker's part of the batches of a source; the step of training is made, so that all workers can begin it together."""
@@ -348,13 +378,13 @@ class Model(Network):
         elif validation_steps:
             raise ValueError("`validation_steps` should not be specified if `validation_data` is None.")
         run = self._run("train", x, y, sample_weight, class_weight, batch_size, steps_per_epoch, verbose, shuffle,
-                        steps_name="steps_per_epoch", **feeding)
+                        steps_name="steps_per_epoch", epochs=epochs, **feeding)
         validation = None
         if held_out is not None:
             val_x, val_y, val_weight = held_out
             # In graphs Keras shuffles these, too: which batches come next in training depends on it, since both use NumPy's generator.
             shuffles = not isinstance(outermost(default_graph()), EagerGraph)
-            shown = verbose if isinstance(run.source, GeneratorSource) else 0  # only an evaluation of theirs has a bar
+            shown = verbose if isinstance(run.source, GeneratorSource) and not self.has_newer_loop else 0  # only an evaluation of theirs has a bar
             held = self._run("test", val_x, val_y, val_weight, None, None if _has_batches(val_x) else batch_size, validation_steps, shown, shuffles,
                              steps_name="validation_steps", **feeding)
             validation = Validation(held, validation_freq)
@@ -544,6 +574,14 @@ def _unpacked_validation(data: Any) -> tuple[Any, Any, Any]:
                          "val_sample_weights), or alternatively it could be a dataset or a dataset or a dataset iterator. However we received "
                          f"`validation_data={data}`")
     return (*data, *[None] * (3 - len(data)))
+
+
+def _rows_per_step(samples: int, steps: int) -> int:
+    """The size of batches that make so many steps of so many samples. ValueError if there are none."""
+    if samples % steps:
+        raise ValueError(f"The number of samples {samples} is not divisible by steps {steps}. Please change the number of steps to a value that can "
+                         "consume all the samples")
+    return samples // steps
 
 
 def _one_or_all(values: list[Any]) -> Any:

@@ -100,6 +100,7 @@ def sample_weights(y: Any, sample_weight: Any, class_weight: Any, mode: str | No
         if y is None:  # a target that is not fed: there is nothing to compare with
             return sample_weight
         _check_weights(y, sample_weight, mode)
+    _check_has_steps(y, mode)
     if not isinstance(class_weight, Mapping):
         return sample_weight
     by_class = _class_weights(y, class_weight)
@@ -109,9 +110,7 @@ def sample_weights(y: Any, sample_weight: Any, class_weight: Any, mode: str | No
 def _check_weights(y: Any, weights: np.ndarray, mode: str | None) -> None:
     if mode not in (None, "samplewise", "temporal"):
         raise ValueError(f'"sample_weight_mode should be None or "temporal". Found: {mode}')
-    if mode == "temporal" and len(y.shape) < 3:
-        raise ValueError(f"Found a sample_weight array for an input with shape {y.shape}. Timestep-wise sample weighting (use of "
-                         'sample_weight_mode="temporal") is restricted to outputs that are at least 3D, i.e. that have a time dimension.')
+    _check_has_steps(y, mode)
     if mode == "temporal" and weights.ndim != 2:
         raise ValueError(f"Found a sample_weight array with shape {weights.shape}. In order to use timestep-wise sample weighting, you should pass "
                          "a 2D sample_weight array.")
@@ -122,6 +121,13 @@ def _check_weights(y: Any, weights: np.ndarray, mode: str | None) -> None:
     if tuple(y.shape[:weights.ndim]) != weights.shape:
         raise ValueError(f"Found a sample_weight array with shape {weights.shape} for an input with shape {y.shape}. sample_weight cannot be "
                          "broadcast.")
+
+
+def _check_has_steps(y: Any, mode: str | None) -> None:
+    """ValueError for weights of steps where there are none, also if no weights were given."""
+    if mode == "temporal" and y is not None and len(y.shape) < 3:
+        raise ValueError(f"Found a sample_weight array for an input with shape {y.shape}. Timestep-wise sample weighting (use of "
+                         'sample_weight_mode="temporal") is restricted to outputs that are at least 3D, i.e. that have a time dimension.')
 
 
 def _class_weights(y: Any, class_weight: Mapping[Any, float]) -> np.ndarray:

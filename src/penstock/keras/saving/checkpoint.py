@@ -68,11 +68,18 @@ class Checkpoint:
     def save(self, file_prefix: str, session: Any = None) -> str:
         """Saves under a name with a number behind it, which ``tf.train.latest_checkpoint`` finds; returns it."""
         with _default(session):
-            count = int(values_of([self.save_counter])[0]) + 1
-            assign_values([(self.save_counter, np.int64(count))])
+            count = self.count_save()
             path = self.write(f"{file_prefix}-{count}")
         update_checkpoint_state(os.path.dirname(path) or ".", path, [path])
         return path
+
+    def count_save(self) -> int:
+        """The number of the checkpoint that is to be saved: the counter is one more from now on."""
+        counter, graph = self.save_counter, default_graph()
+        with graph.counting_as(3 if graph.first_time(("counted", counter)) else 0):
+            count = int(values_of([counter])[0]) + 1
+            assign_values([(counter, np.int64(count))])
+        return count
 
     def restore(self, save_path: str | None) -> RestoreStatus:
         """Gives variables the values of a checkpoint: at once, or when they are made."""
@@ -92,6 +99,7 @@ class RestoreStatus:
     def __init__(self, root: Any, path: str | None) -> None:
         self._root, self._path = root, path
         self._restored: set[int] = set()  # ids of variables
+        self._is_later = False
         self._used: set[int] = set()  # numbers of nodes of the checkpoint's graph
         self._kept: list[Any] = []  # the variables, so that their ids are not used again
         self._reader = None if path is None else load_checkpoint(path)
@@ -111,7 +119,8 @@ class RestoreStatus:
                 self._restored.add(id(variable))
                 self._kept.append(variable)
                 pairs.append((variable, self._reader.get_tensor(self._graph.nodes[number].attributes[0].checkpoint_key)))
-        assign_values(pairs)
+        object_graph.assign_restored(self._root, pairs, self._is_later)
+        self._is_later = True
         self._restore_states()
         return not self._unused_keys()
 
@@ -133,7 +142,7 @@ class RestoreStatus:
                  if variable.op.name in stored and id(variable) not in self._restored]
         self._restored.update(id(variable) for variable, _ in pairs)
         self._kept += [variable for variable, _ in pairs]
-        assign_values(pairs)
+        object_graph.assign_restored(self._root, pairs)
         return False
 
     def _unused_keys(self) -> list[str]:
@@ -217,8 +226,7 @@ class CheckpointManager:
         """Saves, and removes the oldest ones where there are too many; returns the name."""
         with _default(session):
             if checkpoint_number is None:
-                number = int(values_of([self._checkpoint.save_counter])[0]) + 1
-                assign_values([(self._checkpoint.save_counter, np.int64(number))])
+                number = self._checkpoint.count_save()
             else:
                 number = int(values_of([checkpoint_number])[0] if isinstance(checkpoint_number, Variable) else checkpoint_number)
             path = self._checkpoint.write(f"{self._prefix}-{number}")

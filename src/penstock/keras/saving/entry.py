@@ -83,8 +83,9 @@ def _load_later(model: Any, path: str) -> RestoreStatus:
 
 
 def _awaits_optimizer(model: Any) -> bool:
-    """Is there an optimizer that has not made its variables? They get their values when it does."""
-    return isinstance(getattr(model, "optimizer", None), OptimizerV2) and not model.optimizer._weights
+    """Is there no optimizer yet, or one that has not made its variables? They get their values when it does."""
+    optimizer = getattr(model, "optimizer", None)
+    return optimizer is None or (isinstance(optimizer, OptimizerV2) and not optimizer._weights)
 
 
 def load_weights(model: Any, filepath: Any, by_name: bool = False) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,12 @@ from penstock.checkpoint.bundle_writer import BundleWriter
 from penstock.checkpoint.checkpoint_state import update_checkpoint_state
 from penstock.checkpoint.contents import load_checkpoint
 from penstock.checkpoint.object_keys import GRAPH_KEY, stored_object_graph
+from penstock.graph.graph import default_graph
 from penstock.graph.scopes import device
 from penstock.keras.optimizers.optimizer import OptimizerV2
 from penstock.layers.base import Layer
 from penstock.layers.module import Module
-from penstock.layers.sessions import assign_values, values_of
+from penstock.layers.sessions import are_all_new, load_values, values_of
 from penstock.layers.tracking import contained
 from penstock.ops.constant import constant
 from penstock.ops.flow.misc import no_op
@@ -185,6 +186,9 @@ def write(root: Any, prefix: str, others: Mapping[str, Any] | None = None) -> No
     """Writes the variables of an object, and what else it saves (``states.py``), as a checkpoint; ``others`` are further arrays."""
     variables, graph = _values(root)
     states = _states(root, graph)
+    where = default_graph()
+    if not where.imperative and where.first_time(("saved", id(root))):
+        where.imply(_OPERATIONS_OF_SAVING)
     folder = os.path.dirname(prefix)
     if folder:
         os.makedirs(folder, exist_ok=True)
@@ -243,6 +247,9 @@ def matched_states(root: Any, graph: TrackableObjectGraph) -> Iterator[tuple[Any
     return ((each, node) for each, node in _matches(root, graph) if hasattr(each, "_restore_value") and graph.nodes[node].attributes)
 
 
+_OPERATIONS_OF_SAVING = 18  # in TensorFlow's graph, which keeps them
+
+
 class LoadStatus:
     """What ``load_weights`` returns for a checkpoint: which variables it did not find."""
 
@@ -278,8 +285,23 @@ def load(root: Any, prefix: str) -> LoadStatus:
     missing = [variable.name for variable in root.weights if id(variable) not in saved]
     if missing:
         logging.warning("Weights that the checkpoint %s does not have: %s", prefix, missing)
-    assign_values(pairs)
+    assign_restored(root, pairs)
     return LoadStatus(missing)
+
+
+def assign_restored(root: Any, pairs: Sequence[tuple[Any, Any]], later: bool = False) -> None:
+    """Gives variables of ``root`` the values of a checkpoint. For the seeds of random ops to come: TensorFlow restores slots, the counter and
+    what is made ``later`` one by one, and all other variables in one operation."""
+    new = [variable for variable, _ in pairs if variable.graph.first_time(("restored", variable))]
+    alone = {id(slot) for each in _walk(root)[0] if isinstance(each, (OptimizerV2, Optimizer)) for *_, slot in _slots(each)}
+    others = [variable for variable in new if id(variable) not in alone and variable is not getattr(root, "_save_counter", None)]
+    if later:
+        others = []
+    if new and later and are_all_new(new):  # no group of initializers is made for them
+        new[0].graph.imply(-1)
+    if new:
+        new[0].graph.imply((not later) + (3 + 2 * len(others) if others else 0) + 5 * (len(new) - len(others)))
+    load_values(pairs)
 
 
 def _matches(root: Any, graph: TrackableObjectGraph) -> list[tuple[Any, int]]:
@@ -302,6 +324,6 @@ def _load_by_name(root: Any, reader: Any) -> LoadStatus:
     """From a checkpoint of ``tf.train.Saver``, which names variables as the graph does."""
     stored = reader.get_variable_to_shape_map()
     pairs = [(variable, reader.get_tensor(variable.op.name)) for variable in root.weights if variable.op.name in stored]
-    assign_values(pairs)
+    assign_restored(root, pairs)
     restored = {id(variable) for variable, _ in pairs}
     return LoadStatus([variable.name for variable in root.weights if id(variable) not in restored])
