@@ -11,6 +11,7 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import as_shape
+from penstock.graph.static import constant_value
 from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import ones, ones_like, zeros
 from penstock.ops.array.gather import gather, gather_nd
@@ -21,6 +22,8 @@ from penstock.ops.array.shape_ops import expand_dims, reshape, size
 from penstock.ops.array.shape_ops import shape as shape_op
 from penstock.ops.array.unique import setdiff1d
 from penstock.ops.constant import constant, identity, placeholder
+from penstock.ops.flow.checks import assert_equal, assert_less_equal
+from penstock.ops.flow.misc import with_dependencies
 from penstock.ops.linalg.linalg import adjoint
 from penstock.ops.math.compare import not_equal
 from penstock.ops.math.division import operands_of_true_division
@@ -219,22 +222,22 @@ def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
 def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     """``tf.sparse_reset_shape``: the same entries in a larger tensor, or in the smallest that holds them."""
     sparse = as_sparse(sp_input)
-    indices, values = identity(sparse.indices), identity(sparse.values)
+    indices, values, shape = identity(sparse.indices), identity(sparse.values), identity(sparse.dense_shape)
     if new_shape is None:
-        smallest = maximum(to_tensor(0, dt.int64), reduce_max(indices, 0) + 1)
-        return SparseTensor(indices, values, smallest)
+        return SparseTensor(indices, values, maximum(to_tensor(0, dt.int64), reduce_max(indices, 0) + ones_like(shape)))
     wanted = cast(to_tensor(new_shape), dt.int64)
-    rank, new_rank = sparse.dense_shape.shape.extents[0], wanted.shape.with_rank(1).extents[0]
+    rank, new_rank = shape.shape.extents[0], wanted.shape.with_rank(1).extents[0]
     if rank is not None and new_rank is not None and rank != new_rank:
         raise ValueError(f"new_shape has {new_rank} dimensions, the sparse tensor {rank}")
-    known = sparse.shape
-    if known.is_fully_defined() and not isinstance(new_shape, Tensor):
-        extents = as_shape(new_shape).as_list()
-        if any(new < old for new, old in zip(extents, known.as_list())):
-            raise ValueError(f"Requested new_shape should have dimension sizes >= sp_input.shape.  Found new_shape ({extents}), "
-                             f"sp_input.shape ({known}).")
-        wanted = np.array(extents, np.int64)
-    return SparseTensor(indices, values, wanted)
+    known, extents = sparse.shape, constant_value(wanted)
+    if not known.is_fully_defined() or extents is None:
+        wanted = with_dependencies([assert_equal(shape_op(shape), shape_op(wanted))], wanted)
+        wanted = with_dependencies([assert_less_equal(shape, wanted)], wanted)
+        return SparseTensor(indices, values, wanted)
+    if any(new < old for new, old in zip(extents, known.as_list())):
+        raise ValueError(f"Requested new_shape should have dimension sizes >= sp_input.shape.  Found new_shape ({extents.tolist()}), "
+                         f"sp_input.shape ({known}).")
+    return SparseTensor(indices, values, extents)
 
 
 def sparse_merge(sp_ids: Any, sp_values: Any, vocab_size: Any, name: str | None = None,
@@ -318,6 +321,7 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any
     limit = to_tensor(0 if threshold is None else threshold, a.dtype.real_dtype.base_dtype, "threshold")
     indices, values, dense_shape = SparseAdd(*parts(a), *parts(b), limit)
     known = a.shape
+    known.assert_is_compatible_with(b.shape)
     return SparseTensor(indices, values, np.array(known.as_list(), np.int64) if known.is_fully_defined() else dense_shape)
 
 
