@@ -32,3 +32,10 @@ def test_results_do_not_change_with_the_variable(session):
     assert session.run(v).tolist() == [2, 3]
     before[:] = 0
     assert session.run(v).tolist() == [2, 3]
+
+
+def test_strings_of_numpy_come_out_as_bytes():
+    """Not as np.bytes_, which NumPy prints with its name."""
+    with tf.Session() as session:
+        fetched = session.run(tf.constant(np.array([b"a", b"bb"])))
+    assert [type(each) for each in fetched] == [bytes, bytes]
