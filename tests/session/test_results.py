@@ -47,7 +47,7 @@ def test_strings_of_numpy_come_out_as_bytes():
     lambda: tf.TensorArray(tf.string, 2).write(0, tf.as_string(1)).write(1, "b").stack(),
     lambda: tf.dynamic_stitch([0, [1, 2]], [tf.as_string(1), ["b", "c"]]),
     lambda: tf.scatter_nd([[1], [0], [1]], ["a", tf.as_string(1), "c"], [3]),
-    lambda: tf.data.Dataset.from_tensor_slices(["a", "b"]).padded_batch(2, []).make_one_shot_iterator().get_next(),
+    lambda: tf.data.Dataset.from_tensor_slices(["a", "b"]).padded_batch(2, []).repeat().make_one_shot_iterator().get_next(),
 ])
 def test_scalars_become_elements(build):
     """Strings that are put together: not arrays that hold one each."""
