@@ -82,8 +82,10 @@ class Stages:
         ir.check(program)
         if not frames:
             rewrites = native and all(kind_of(device).native for device in {node.device for node in program.nodes})
-            loops = self._passes.loops and any(node.definition.repeats for node in program.nodes)
-            program = optimise(program, self._passes if rewrites else replace(NONE, updates=self._passes.updates, loops=loops))
+            passes = self._passes if rewrites else replace(NONE, updates=self._passes.updates)
+            if any(node.definition.repeats for node in program.nodes):  # as of nodes outside of loops, only what is asked for runs, in every session
+                passes = replace(passes, loops=True)
+            program = optimise(program, passes)
         return self._show("optimised", with_copies(program, caller))
 
     def partition(self, program: Program) -> PartitionedProgram:
