@@ -37,11 +37,17 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-def install_as_tensorflow() -> None:
-    """Makes ``import tensorflow`` mean Penstock, in this process. Raises RuntimeError if TensorFlow itself has been imported."""
+def install_as_tensorflow(era: bool = True) -> None:
+    """Makes ``import tensorflow`` mean Penstock, in this process, and brings back the names of NumPy and Python that programs of 2016-2019 expect.
+
+    It does what ``penstock run`` does; ``era=False`` leaves the names out. Raises RuntimeError if TensorFlow itself has been imported.
+    """
     from penstock.api.alias import install_as_tensorflow as install  # most programs do not need it
+    from penstock.cli import era as names  # nor these
 
     install()
+    if era:
+        names.activate(tell=False)
 
 
 sys.modules[__name__].__class__ = _Face

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.process
 
 
 def inner(path):
-    tf.install_as_tensorflow()
+    tf.install_as_tensorflow(era=False)
     return importlib.import_module(f"tensorflow.{path}")
 
 
@@ -76,7 +76,7 @@ def test_beams_with_lengths_of_their_own():
 LEAST_SQUARES = """
 import numpy as np
 import penstock as tf
-tf.install_as_tensorflow()
+tf.install_as_tensorflow(era=False)
 from tensorflow.contrib.factorization.python.ops import gen_factorization_ops as generated
 factors, weights = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32), np.array([0.5, 2.0], np.float32)
 indices, values = np.array([[0, 0], [0, 1]], np.int64), np.array([1.0, 2.0], np.float32)

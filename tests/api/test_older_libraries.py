@@ -17,7 +17,7 @@ pytestmark = pytest.mark.process
 
 @pytest.fixture(scope="module", autouse=True)
 def installed():
-    tf.install_as_tensorflow()
+    tf.install_as_tensorflow(era=False)
 
 
 def inside(path):

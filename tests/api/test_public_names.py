@@ -23,7 +23,7 @@ SHARE_OF_TWO = 1.0    # of the names that two projects use
 PROGRAM = """
 import importlib, json, sys
 import penstock
-penstock.install_as_tensorflow()
+penstock.install_as_tensorflow(era=False)
 missing = []
 for name in json.load(open(sys.argv[1])):
     value, path = importlib.import_module("tensorflow"), "tensorflow"

@@ -6,7 +6,7 @@ import sys
 
 PROGRAM = """
 import penstock
-penstock.install_as_tensorflow()
+penstock.install_as_tensorflow(era=False)
 from unittest import mock
 from tensorflow.python.platform import tf_logging
 from tensorflow.core.framework import types_pb2

@@ -191,8 +191,10 @@ def test_names_of_the_era_can_be_left_out(run):
     assert (result.stdout, result.stderr) == ("False\n", "")
 
 
-def test_importing_penstock_brings_no_names_of_the_era():
-    python("import penstock, numpy; penstock.install_as_tensorflow(); assert 'float' not in vars(numpy)")
+def test_names_of_the_era_come_with_the_name_of_tensorflow():
+    names = "import collections, numpy, penstock; assert 'float' not in vars(numpy)\n"
+    python(names + "penstock.install_as_tensorflow(era=False); assert 'float' not in vars(numpy)")
+    python(names + "penstock.install_as_tensorflow(); assert numpy.float is float and collections.Mapping")
 
 
 def test_version(run):

@@ -37,7 +37,7 @@ def test_a_filter_between_reading_and_batching(tmp_path):
 
 
 def test_files_that_a_replaced_glob_gives(monkeypatch):
-    tf.install_as_tensorflow()
+    tf.install_as_tensorflow(era=False)
     from tensorflow.python.platform import gfile as inner  # here: only after the alias is installed
     before = gfile.Glob
     inner.Glob = lambda pattern: [f"{pattern}.{number}" for number in range(2)]
@@ -105,7 +105,7 @@ def test_words_of_errors(make, error, message):
 
 
 def test_cells_of_a_library_that_reaches_them_through_rnn():
-    tf.install_as_tensorflow()
+    tf.install_as_tensorflow(era=False)
     from tensorflow.python.ops.rnn import rnn_cell_impl  # here: only after the alias is installed
 
     class Cell(rnn_cell_impl.RNNCell):
@@ -123,7 +123,7 @@ def test_cells_of_a_library_that_reaches_them_through_rnn():
 
 
 def test_rows_in_place():
-    tf.install_as_tensorflow()
+    tf.install_as_tensorflow(era=False)
     from tensorflow.python.ops import inplace_ops  # here: only after the alias is installed
     x = tf.constant([[1.0, 2], [3, 4], [5, 6]])
     changed = [inplace_ops.alias_inplace_update(x, [0, 2], [[9, 9], [8, 8]]), inplace_ops.alias_inplace_add(x, 1, [1, 1]),

@@ -154,3 +154,22 @@ def test_an_initial_value_does_not_cost_a_step_its_native_code(session, parts):
         w = tf.Variable(v.initialized_value() * 3.0, name="w")
     session.run(tf.global_variables_initializer())
     assert session.run(w) == 6.0 and not flow(parts)
+
+
+def test_a_loop_dequeues_from_a_queue_of_another_task(session):
+    with tf.device("/job:ps/task:0"):
+        queue = tf.FIFOQueue(5, tf.float32, shapes=[()])
+    with tf.device("/job:worker/task:0"):
+        fill = queue.enqueue_many([[1.0, 2.0, 3.0, 4.0]])
+        total = tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, s + queue.dequeue()), [0, 0.0])[1]
+    session.run(fill)
+    assert session.run(total) == 6.0 and session.run(queue.size()) == 1  # nothing is taken in the iteration that does not come
+
+
+def test_a_loop_reads_a_variable_of_another_task(session):
+    with tf.device("/job:ps/task:0"):
+        v = tf.Variable(2.0)
+    with tf.device("/job:worker/task:0"):
+        total = tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, s + v.read_value()), [0, 0.0])[1]
+    session.run(v.initializer)
+    assert session.run(total) == 6.0

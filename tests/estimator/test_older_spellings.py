@@ -11,7 +11,7 @@ pytestmark = pytest.mark.process
 
 @pytest.fixture(scope="module")
 def private():
-    tf.install_as_tensorflow()
+    tf.install_as_tensorflow(era=False)
     return importlib.import_module("tensorflow.python.feature_column.feature_column")
 
 

@@ -274,3 +274,11 @@ def test_maps_of_other_values():
             tf.import_graph_def(graph_def, {"F:0": 7.0}, name="")
         with pytest.raises(ValueError, match=re.escape("not found in graph_def: [F:2]")):
             tf.import_graph_def(graph_def, {"F:2": tf.constant(1.0)})
+
+
+def test_in_loops_what_reads_invariants_only_waits_for_the_body():
+    """Otherwise it runs once more than the body does: in TensorFlow's executor, and between tasks."""
+    queue = tf.FIFOQueue(5, tf.float32, shapes=[()])
+    tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, s + queue.dequeue(name="taken")), [0, 0.0])
+    taken = next(node for node in tf.get_default_graph().as_graph_def().node if node.name.endswith("taken"))
+    assert taken.input[1:] == ["^while/Identity"]

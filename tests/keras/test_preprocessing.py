@@ -93,7 +93,7 @@ def test_scikit_learn():
 
 
 def test_the_old_module_paths():
-    tf.install_as_tensorflow()
+    tf.install_as_tensorflow(era=False)
     from tensorflow.python.keras.layers import Dense
     from tensorflow.python.keras.models import Sequential
     assert Dense is keras.layers.Dense and Sequential is keras.Sequential

@@ -45,6 +45,21 @@ CASES = {
                        lambda: tf.gather_nd(np.zeros((0, 3)), np.zeros((1, 2), np.int32))),
     "gather": (INVALID, "indices[0,1] = [7] does not index into param shape [3]", lambda: tf.gather_nd([0, 1, 2], [[[0], [7]]])),
     "scatter": (INVALID, "indices[0] = [-1] does not index into shape [6]", lambda: tf.scatter_nd([[-1], [0]], [1.0, 2.0], [6])),
+    **{f"segments {ids}": (INVALID, words, lambda ids=ids: tf.segment_sum(np.ones((4, 2)), ids)) for ids, words in {
+        (0, 0, 0, -1): "segment ids must be >= 0",
+        (-1, -1, 0, 0): "Segment id -1 out of range [0, 1), possibly because 'segment_ids' input is not sorted",
+        (0, 1, 0, 1): "segment ids are not increasing", (0, 1, 2, 0): "Segment id 1 out of range [0, 1)",
+        (0, 2, 1, 1): "segment ids are not increasing"}.items()},
+    **{f"segments of rows {ids}": (INVALID, words, lambda ids=ids: tf.sparse_segment_mean(np.ones((9, 2)), [8, 3, 0, 7], ids, num_segments=3))
+       for ids, words in {(0, 0, 0, -1): "segment ids are not increasing", (-2, -2, -2, -2): "Segment id -2 out of range [0, 3)",
+                          (0, 0, 3, 3): "segment ids must be < num_segments"}.items()},
+    "gradient of segments of rows": (INVALID, "Segment id -1 out of range [0, 3).", lambda: tf.raw_ops.SparseSegmentMeanGrad(
+        grad=np.ones((3, 2)), indices=[8, 3, 0, 7], segment_ids=[0, -1, -1, 0], output_dim0=9)),
+    "unsorted segments": (INVALID, "segment_ids[0,0] = 7 is out of range [0, 2)", lambda: tf.unsorted_segment_sum([[17]], [[7]], 2)),
+    "sparse ranks": (INVALID, "Operands do not have the same ranks; got shapes: 2 2 and 2", lambda: tf.sparse_maximum(
+        tf.SparseTensor([[0, 0]], [1.0], [2, 2]), tf.SparseTensor([[0]], [1.0], [2])).values),
+    "sparse shapes": (INVALID, "Operands' shapes do not match: got 2 and 3 for dimension 1", lambda: tf.sparse_maximum(
+        tf.SparseTensor([[0, 0]], [1.0], [2, 2]), tf.SparseTensor([[0, 0]], [1.0], [2, 3])).values),
     "scatter into nothing": (ValueError, "Indices and updates specified for empty output shape",
                              lambda: tf.scatter_nd(tf.zeros([2, 2, 2], tf.int32), tf.zeros([2, 2, 2]), [0, 3, 2])),
     "outer": (ValueError, "The outer 2 dimensions of indices.shape=[3,2,2] must match the outer 2 dimensions of updates.shape=[2,2,2]: "

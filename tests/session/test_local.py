@@ -85,3 +85,22 @@ def test_kernels_of_users_see_their_context_variables(session):
     for number in (1.0, 2.0, 3.0):
         asked.set(number)
         assert session.run(y, {x: 1.0}) == 1.0 + number
+
+
+@pytest.mark.parametrize(("every", "after", "measured"), [(1, 0, [0, 1, 2, 3, 4, 5]), (1, 3, [3, 4, 5]), (2, 0, [1, 3, 5]), (2, 3, [4]),
+                                                          (3, 1, [3]), (0, 0, [])])
+def test_cost_models(every, after, measured):
+    """Which of six steps TensorFlow 1.15 measures."""
+    x = tf.placeholder(tf.float32, [4, 3], name="x")
+    total = tf.reduce_sum(tf.matmul(x, tf.ones([3, 2]), name="product"), name="total")
+    with tf.Session(config=tf.ConfigProto(graph_options=tf.GraphOptions(build_cost_model=every, build_cost_model_after=after))) as session:
+        steps = [tf.RunMetadata() for _ in range(6)]
+        for metadata in steps:
+            session.run(total, {x: np.ones([4, 3])}, run_metadata=metadata)
+        assert [number for number, step in enumerate(steps) if step.cost_graph.node] == measured
+        for number in measured:
+            nodes = {node.name: node for node in steps[number].cost_graph.node}
+            product, = nodes["product"].output_info
+            assert (product.size, [each.size for each in product.shape.dim], product.dtype) == (32, [4, 2], 1)
+            assert nodes["total"].input_info[0].preceding_node == nodes["product"].id and nodes["total"].compute_cost > 0
+            assert steps[number].step_stats.dev_stats

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import penstock as tf
 
@@ -32,3 +33,25 @@ def test_results_do_not_change_with_the_variable(session):
     assert session.run(v).tolist() == [2, 3]
     before[:] = 0
     assert session.run(v).tolist() == [2, 3]
+
+
+def test_strings_of_numpy_come_out_as_bytes():
+    """Not as np.bytes_, which NumPy prints with its name."""
+    with tf.Session() as session:
+        fetched = session.run(tf.constant(np.array([b"a", b"bb"])))
+    assert [type(each) for each in fetched] == [bytes, bytes]
+
+
+@pytest.mark.parametrize("build", [
+    lambda: tf.map_fn(tf.image.encode_png, tf.zeros([3, 2, 2, 1], tf.uint8), dtype=tf.string),
+    lambda: tf.TensorArray(tf.string, 2).write(0, tf.as_string(1)).write(1, "b").stack(),
+    lambda: tf.dynamic_stitch([0, [1, 2]], [tf.as_string(1), ["b", "c"]]),
+    lambda: tf.scatter_nd([[1], [0], [1]], ["a", tf.as_string(1), "c"], [3]),
+    lambda: tf.data.Dataset.from_tensor_slices(["a", "b"]).padded_batch(2, []).repeat().make_one_shot_iterator().get_next(),
+])
+def test_scalars_become_elements(build):
+    """Strings that are put together: not arrays that hold one each."""
+    with tf.Session() as session:
+        result = build()
+        for _ in range(2):
+            assert {type(each) for each in session.run(result)} == {bytes}

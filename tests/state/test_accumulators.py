@@ -67,3 +67,14 @@ def test_gradients_of_many_threads_are_all_counted():
     with tf.Session() as session:
         in_threads(*[lambda: [session.run(apply) for _ in range(10)]] * 8)
         assert session.run(take, options=LONG) == 80
+
+
+@pytest.mark.parametrize(("shape", "expected"), [(None, [-1, 2]), ([None, 2], [-1, 2]), ([3, 2], [3, 2])])
+def test_the_dense_shape_is_that_of_the_accumulator(shape, expected):
+    """Not that of a gradient: others may have more rows."""
+    acc = tf.SparseConditionalAccumulator(tf.float32, shape=shape)
+    with tf.Session() as session:
+        session.run(acc.apply_grad([0, 2], [[0.0, 1.0], [3.0, 0.0]], [3, 2]))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="expected values dim 1 to be 2, got 3"):
+            session.run(acc.apply_grad([0], [[1.0, 1.0, 1.0]]))
+        assert session.run(acc.take_indexed_slices_grad(1)).dense_shape.tolist() == expected

@@ -189,3 +189,14 @@ def test_many_threads_insert():
         for thread in threads:
             thread.join(20)
         assert session.run(found, {keys: np.arange(400)}).tolist() == [2 * key for key in range(400)]
+
+
+def test_shapes_inside_of_loops_and_branches():
+    table = tf.contrib.lookup.MutableHashTable(tf.int64, tf.int64, -1)
+    fill = table.insert(np.array([0, 1, 2]), np.array([4, 5, 6]))
+    total = tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, s + table.lookup(i)), [np.int64(0), np.int64(0)])[1]
+    chosen = tf.cond(tf.constant(True), lambda: table.lookup(tf.constant([1, 2], tf.int64)), lambda: tf.constant([0, 0], tf.int64))
+    assert chosen.shape.as_list() == [2]
+    with tf.Session() as session:
+        session.run(fill)
+        assert session.run(total) == 15 and session.run(chosen).tolist() == [5, 6]

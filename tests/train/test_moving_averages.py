@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import penstock as tf
 
-tf.install_as_tensorflow()
+tf.install_as_tensorflow(era=False)
 from tensorflow.python.training.moving_averages import assign_moving_average  # noqa: E402 (after the alias)
 
 

@@ -29,3 +29,11 @@ def test_template_that_makes_new_variables():
     count()
     with pytest.raises(ValueError, match="Trainable variable created"):
         count()
+
+
+def test_scopes_of_templates_that_have_theirs_at_once():
+    make = lambda: tf.make_template("t", lambda: tf.get_variable("k", []) + 1.0, create_scope_now_=True)
+    first = make()
+    assert [first().op.name, first().op.name] == ["t/add", "t_1/add"]  # the first call has the name scope of the variables
+    second = make()
+    assert [second().op.name, second().op.name, second.variable_scope.name] == ["t_1_1/add", "t_1_2/add", "t_1"]

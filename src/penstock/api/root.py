@@ -93,9 +93,10 @@ TABLE = {
     "penstock.ops.sparse.sparse_serialize": "serialize_sparse serialize_many_sparse deserialize_many_sparse",
     "penstock.ops.sparse.sparse_functions": "sparse_placeholder sparse_to_dense sparse_tensor_to_dense sparse_to_indicator "
                                             "sparse_reorder sparse_reshape "
-                                     "sparse_concat sparse_split sparse_slice sparse_fill_empty_rows sparse_retain sparse_reset_shape sparse_merge "
+                                     "sparse_concat sparse_split sparse_slice sparse_fill_empty_rows sparse_retain sparse_merge "
                                      "sparse_transpose sparse_mask sparse_tensor_dense_matmul sparse_add sparse_reduce_sum sparse_reduce_max "
                                      "sparse_reduce_sum_sparse sparse_reduce_max_sparse sparse_softmax sparse_maximum sparse_minimum",
+    "penstock.ops.flow.sparse_shapes": "sparse_reset_shape",
     "penstock.graph.seeds": "get_seed set_random_seed",
     "penstock.ops.random.random": "random_uniform random_normal truncated_normal random_shuffle multinomial random_poisson",
     "penstock.ops.random.random_gamma": "random_gamma",

@@ -24,9 +24,8 @@ import sys
 del sys.modules[__name__]  # the import system takes what stands there when this module has run: Penstock
 import penstock  # noqa: E402
 
-penstock.install_as_tensorflow()
 '''
-_ERA = "from penstock.cli import era  # noqa: E402\n\nera.activate()\n"
+_INSTALL = "penstock.install_as_tensorflow(era={})\n"
 
 
 def main(argv: list[str]) -> int:
@@ -59,7 +58,7 @@ def install(folder: Path, name: str, version: str, era: bool) -> str:
     """Writes the alias into a folder of packages. Raises ValueError if another package of the name is there."""
     _refuse_others(folder, name)
     remove(folder, name)
-    files = {"tensorflow/__init__.py": _MODULE + (_ERA if era else "")}
+    files = {"tensorflow/__init__.py": _MODULE + _INSTALL.format(era)}
     info = f"{name.replace('-', '_')}-{version}.dist-info"
     files[f"{info}/METADATA"] = (f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nSummary: Penstock {__version__} as {name}\n"
                                  "Requires-Dist: penstock\n")

@@ -52,6 +52,19 @@ def padded_batch_and_drop_remainder(batch_size: Any, padded_shapes: Any, padding
     return lambda dataset: dataset.padded_batch(batch_size, padded_shapes, padding_values, drop_remainder=True)
 
 
+def sliding_window_batch(window_size: Any, stride: Any = None, window_shift: Any = None, window_stride: Any = 1) -> Transformation:
+    """``tf.contrib.data.sliding_window_batch``: batches of ``window_size`` elements, each of which begins ``window_shift`` behind the one before."""
+    if stride is not None and window_shift is not None:
+        raise ValueError("Cannot specify both `stride` and `window_shift`")
+    shift = next((given for given in (stride, window_shift) if given is not None), 1)
+
+    def batch(*windows: Any) -> Dataset:
+        batches = element_nest.map_structure(lambda window: window.batch(window_size), windows[0] if len(windows) == 1 else windows)
+        return batches if isinstance(batches, Dataset) else Dataset.zip(batches)
+
+    return lambda dataset: dataset.window(window_size, shift, window_stride, drop_remainder=True).flat_map(batch)
+
+
 def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Transformation:
     """Batches of elements of different shapes as SparseTensors with rows of ``row_shape``; None or -1 there is the longest of a batch."""
     def transform(dataset: Dataset) -> Dataset:

@@ -8,8 +8,8 @@ gets tensors inside a loop gets a small loop of its own beside it:
                         |        +-- the loop's condition, sent by the task that computes it
                         +-- every Recv of the iteration waits for this
 
-So a Recv runs once in every iteration, the last one included, in which the body is dead and dead tensors travel. In a
-loop inside a loop, ``start`` is the Merge of the outer one.
+So a Recv runs once in every iteration, the last one included, in which the body is dead and dead tensors travel; and so does
+the Send of a value that is the same in each. In a loop inside a loop, ``start`` is the Merge of the outer one.
 """
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _depth(frames: _Frames, name: str) -> int:
 
 
 def drive(parts: list[Partition], frames: _Frames, side: Callable[[str], str]) -> None:
-    """Adds to the parts of a program what makes their Recv nodes run in every iteration of the loops they are in."""
+    """Adds to the parts of a program what makes their Recv nodes, and Send nodes of invariants, run in every iteration of the loops they are in."""
     where: dict[str, str] = {}
     for part in parts:
         for node in part.nodes:
@@ -95,7 +95,8 @@ def drive(parts: list[Partition], frames: _Frames, side: Callable[[str], str]) -
     drivers = _Drivers(parts, frames, side)
     for part in parts:
         for node in list(part.nodes):
-            frame = where.get(node.attrs["tensor_name"], ROOT) if node.definition is Recv else ROOT
+            driven = node.definition is Recv or (node.definition is Send and node.inputs[0][0].attrs.get("is_constant", False))
+            frame = where.get(node.attrs["tensor_name"], ROOT) if driven else ROOT
             if frame != ROOT:
                 node.control = [drivers.merge(frame, part, node.device)]
     for part in parts:

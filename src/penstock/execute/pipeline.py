@@ -25,7 +25,7 @@ from penstock.execute.plan import PackedPlan, Plan
 from penstock.execute.probe import Probe, Probed
 from penstock.execute.region import draws_many
 from penstock.execute.step import LongLoop, Step, at_most, count_kernels, kernels_in_functions, works_alone
-from penstock.execute.trace import Trace, fill_partition_graphs
+from penstock.execute.trace import Trace, fill_cost_graph, fill_partition_graphs
 from penstock.graph.function import FuncGraph
 from penstock.native.config import config
 from penstock.platform.garbage import uncollected
@@ -183,6 +183,7 @@ class PlannedStep:
         self._lock = threading.Lock()
         self._begun = ran  # the step has run before, in another way
         self._kernels: int | None = None  # that functions and loops ran in the first run
+        self._counted = 0  # runs, of a session that measures some
         self._node_by_node: Plan | None = None
         self.final: Plan | None = None  # for all runs but the first
         self.deciding = deciding_feeds(program)  # numbers of the feeds whose values choose branches
@@ -235,8 +236,11 @@ class PlannedStep:
         return self._node_by_node
 
     def run(self, feeds: list[Any], step: Step, trace: bool = False, partition_graphs: bool = False,
-            recorded: bool = False) -> tuple[list[Any], RunMetadata | None]:
-        """The fetched values, and what RunMetadata tells of the run if something was asked for; ``recorded``: of the plan that runs anyway."""
+            recorded: bool = False, costs: bool = False) -> tuple[list[Any], RunMetadata | None]:
+        """The fetched values, and what RunMetadata tells of the run if something was asked for; ``recorded``: of the plan that runs anyway.
+
+        ``costs``, of a run that is traced, are told node by node.
+        """
         if not (trace or partition_graphs or recorded):
             if self.final is None:
                 return self._run_early(self.plan(), feeds, step), None
@@ -248,7 +252,16 @@ class PlannedStep:
             metadata.step_stats.CopyFrom(record.step_stats())
         if partition_graphs:
             fill_partition_graphs(plan.node_lists, metadata)
+        if costs:
+            fill_cost_graph(plan.node_lists, metadata)
         return values, metadata
+
+    def is_measured(self, every: int, after: int) -> bool:
+        """Counts a run of a session with ``build_cost_model``: of those after the first ``after`` each ``every``-th is measured."""
+        if not every:
+            return False
+        self._counted += 1
+        return self._counted > after and (self._counted - after) % every == 0
 
     def run_probed(self, feeds: list[Any], step: Step, probe: Probe) -> list[Any]:
         """The fetched values; the step runs node by node, and ``probe`` is told of each."""

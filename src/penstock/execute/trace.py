@@ -81,6 +81,24 @@ def _fill_outputs(row: Any, node: Node, outputs: list[_Output]) -> None:
         row.memory.add(allocator_name="cpu", total_bytes=allocated, peak_bytes=allocated, live_bytes=allocated)
 
 
+def fill_cost_graph(node_lists: Iterable[Iterable[Node]], metadata: Any) -> None:
+    """Adds what the nodes of a step cost: their times and outputs are in the StepStats already."""
+    nodes = [node for nodes in node_lists for node in nodes]
+    numbers = {node: number for number, node in enumerate(nodes)}
+    stats = {(device.device, row.node_name): row for device in metadata.step_stats.dev_stats for row in device.node_stats}
+    for node, number in numbers.items():
+        made = metadata.cost_graph.node.add(name=node.name, device=node.device, id=number, control_input=[numbers[other] for other in node.control])
+        for producer, index in node.inputs:
+            made.input_info.add(preceding_node=numbers[producer], preceding_port=index)
+        row = stats.get((node.device, node.name))
+        if row is not None:
+            made.compute_cost = row.all_end_rel_micros
+            for output in row.output:
+                described = output.tensor_description
+                made.output_info.add(size=described.allocation_description.requested_bytes, alias_input_port=-1, shape=described.shape,
+                                     dtype=described.dtype)
+
+
 def fill_partition_graphs(node_lists: Iterable[Iterable[Node]], metadata: Any) -> None:
     """Adds the graph that each device ran, with its Send and Recv nodes."""
     for nodes in node_lists:

@@ -5,7 +5,7 @@ TensorFlow can read them; between the tasks of a cluster those that ``Kept`` say
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorboard.compat.proto.node_def_pb2 import NodeDef
@@ -75,9 +75,10 @@ class Exporter:
         self._names: dict[Tensor, str] = {}
         self._waits: dict[Operation, str] = {}  # op that calls functions -> the node that runs when it has run
         self._replaced: set[Operation] = set()
+        self._invariant: set[str] = set()  # what comes into loops and is the same in each iteration
 
     def emit(self, graph: Graph, pivot: str | None, from_version: int | None = None) -> None:
-        """All ops of a graph; those without inputs wait for ``pivot``, which is dead when they must not run."""
+        """All ops of a graph; those that no input keeps from running wait for ``pivot``, which is dead when they must not run."""
         if graph in self._emitted:  # its nodes would have the same names again; and nested calls would double the nodes at each level
             raise UnimplementedError(None, None, f"the function {getattr(graph, 'name', '')!r} is the branch or body of several ops: only a graph in "
                                      "which each has a function of its own can be written as Switch and Merge")
@@ -120,8 +121,12 @@ class Exporter:
         return self._names.get(tensor, tensor._input_name)
 
     def _control(self, op: Operation, pivot: str | None) -> list[str]:
+        return self._awaited(op, op._inputs, pivot)
+
+    def _awaited(self, op: Operation, inputs: Sequence[Tensor], pivot: str | None) -> list[str]:
         names = ["^" + self._waits.get(other, other.name) for other in op._control_inputs]
-        return names + ["^" + pivot] if pivot is not None and not op._inputs else names
+        is_free = all(self.input_name(tensor) in self._invariant for tensor in inputs)
+        return names + ["^" + pivot] if pivot is not None and is_free else names
 
     def _unique(self, name: str) -> str:
         number, unique = self._numbers.get(name, 0), name
@@ -192,14 +197,15 @@ class Exporter:
         scope = op.name.rpartition("/")[0] or op.name
         test, body, device = op.attrs["cond"], op.attrs["body"], op.device
         frame = {"frame_name": self._unique(f"{scope}/while_context"), "parallel_iterations": op.attrs["parallel_iterations"]}
-        changing, control = [], self._control(op, pivot)
+        changing = []
         merges: dict[int, str] = {}
         for index, tensor in enumerate(op._inputs):
             constant = body.outputs[index] is body.inputs[index] and not op.outputs[index]._consumers
             by_reference = tensor.dtype.is_ref and body.inputs[index].dtype.is_ref
-            enter = self._node("RefEnter" if by_reference else "Enter", f"{scope}/Enter", [self.input_name(tensor), *control], device, tensor.dtype,
-                               is_constant=constant, **frame)
+            inputs = [self.input_name(tensor), *self._awaited(op, [tensor], pivot)]
+            enter = self._node("RefEnter" if by_reference else "Enter", f"{scope}/Enter", inputs, device, tensor.dtype, is_constant=constant, **frame)
             if constant:
+                self._invariant.add(enter)
                 self._names[test.inputs[index]] = self._names[body.inputs[index]] = enter
                 continue
             changing.append(index)

@@ -76,6 +76,7 @@ class Properties:
     keeps_order: bool = False  # the output has the elements of the first input in the same order, in a shape that may differ
     permutes: bool = False  # the output is the first input with its axes in the order that the second input tells
     broadcasts: str = ""  # name of an input: the output is that, broadcast to a shape that other inputs give
+    alike: str = ""  # name of an input, a list: its tensors have one shape
     joins: str = ""  # name of an input, a list: its tensors stand side by side in the output, along one axis
     reduces: str = ""  # sum, mean, prod, max, min, and, or: the first input is folded over the axes that the second one gives
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from penstock.graph.convert import to_tensor
+from penstock.graph.dtypes import DType
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import TensorShape, unknown_shape
 
@@ -87,8 +88,9 @@ def _find(tensor: Tensor, depth: int, memo: dict[Tensor, Known]) -> Known:
 def _evaluate(op: Operation, depth: int, memo: dict[Tensor, Known]) -> Known:
     values, complete = [], True
     for arg, tensors in op.definition.group(op._inputs, op.attrs):
+        shape = next((tensor.shape for tensor in tensors if tensor.shape.extents is not None), None) if arg.name == op.definition.alike else None
         for tensor in tensors:
-            known = _static_value(tensor, depth - 1, memo) or _nothing_known(tensor)
+            known = _static_value(tensor, depth - 1, memo) or _nothing_known(tensor.dtype, shape or tensor.shape)
             if known is None or known[0].size > _MAX_ELEMENTS or not (known[1] or _is_moved(op, arg)):
                 return None
             values.append(known[0])
@@ -101,13 +103,13 @@ def _evaluate(op: Operation, depth: int, memo: dict[Tensor, Known]) -> Known:
         return None  # the op will say what is wrong when it runs
 
 
-def _nothing_known(tensor: Tensor) -> tuple[np.ndarray, bool] | None:
-    """Unknown elements, for an integer tensor of known shape: ``tf.stack([n, 3])`` describes a shape with one known extent."""
-    if not tensor.dtype.is_integer or not tensor.shape.is_fully_defined():
+def _nothing_known(dtype: DType, shape: TensorShape) -> tuple[np.ndarray, bool] | None:
+    """Unknown elements, for integers of known shape: ``tf.stack([n, 3])`` describes a shape with one known extent."""
+    if not dtype.is_integer or not shape.is_fully_defined():
         return None
-    if tensor.shape.num_elements() > _MAX_ELEMENTS:  # type: ignore[operator]
+    if shape.num_elements() > _MAX_ELEMENTS:  # type: ignore[operator]
         return None
-    return np.full(tensor.shape.as_list(), -1, tensor.dtype.base_dtype.np), False  # type: ignore[arg-type]
+    return np.full(shape.as_list(), -1, dtype.base_dtype.np), False  # type: ignore[arg-type]
 
 
 def _is_moved(op: Operation, arg: Any) -> bool:

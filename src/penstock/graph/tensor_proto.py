@@ -149,7 +149,7 @@ def _from_values(values: np.ndarray, dtype: DType, size: int) -> np.ndarray:
 
 def _as_bytes(value: Any) -> bytes:
     if isinstance(value, bytes):
-        return value
+        return bytes(value)  # of an np.bytes_, which NumPy prints otherwise; bytes themselves stay as they are
     if isinstance(value, str):
         return value.encode()
     raise TypeError(f"{value!r} is not a string")

@@ -74,14 +74,18 @@ class Stages:
     def optimise(self, program: Program, native: bool = True, frames: bool = False, caller: str = "") -> Program:
         """The nodes that are worth running, and the copies that the memories of their devices need.
 
-        Without ``native`` it is the user's own nodes, of which updates of variables may move; so it is if a device takes no rewritten nodes.
+        Without ``native`` it is the user's own nodes, of which updates of variables may move, and what loops compute in vain is left out; so it is
+        if a device takes no rewritten nodes.
         A program with ``frames``, whose tensors may be dead, stays as it is: no pass may move its nodes. ``caller`` is the device of the node that
         calls it, if it is a function.
         """
         ir.check(program)
         if not frames:
             rewrites = native and all(kind_of(device).native for device in {node.device for node in program.nodes})
-            program = optimise(program, self._passes if rewrites else replace(NONE, updates=self._passes.updates))
+            passes = self._passes if rewrites else replace(NONE, updates=self._passes.updates)
+            if any(node.definition.repeats for node in program.nodes):  # as of nodes outside of loops, only what is asked for runs, in every session
+                passes = replace(passes, loops=True)
+            program = optimise(program, passes)
         return self._show("optimised", with_copies(program, caller))
 
     def partition(self, program: Program) -> PartitionedProgram:

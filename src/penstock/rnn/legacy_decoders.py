@@ -62,7 +62,7 @@ def embedding_rnn_decoder(decoder_inputs: list[Any], initial_state: Any, cell: A
             check_projection(output_projection, num_symbols, entered.dtype)
         embedding = get_variable("embedding", [num_symbols, embedding_size])
         loop_function = extract_argmax_and_embed(embedding, output_projection, update_embedding_for_previous) if feed_previous else None
-        embedded = [embedding_lookup(embedding, item) for item in decoder_inputs]
+        embedded = (embedding_lookup(embedding, item) for item in decoder_inputs)  # each when it is its turn, as in TensorFlow
         return rnn_decoder(embedded, initial_state, cell, loop_function=loop_function)
 
 
@@ -113,10 +113,11 @@ def attention_decoder(decoder_inputs: list[Any], initial_state: Any, attention_s
     output_size = cell.output_size if output_size is None else output_size
     with variable_scope(scope or "attention_decoder", dtype=dtype) as entered:
         dtype = dt.as_dtype(entered.dtype)
+        batch = shape(decoder_inputs[0])[0]
         attention = _Attention(attention_states, num_heads, dtype)
         state, outputs, previous = initial_state, [], None
-        batch = shape(decoder_inputs[0])[0]
-        attended = [zeros(stack([batch, attention.size]), dtype=dtype) for _ in range(num_heads)]
+        extents = stack([batch, attention.size])
+        attended = [zeros(extents, dtype=dtype) for _ in range(num_heads)]
         for item in attended:
             item.set_shape([None, attention.size])
         if initial_state_attention:

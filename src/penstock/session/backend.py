@@ -21,6 +21,7 @@ class StepOptions:
     timeout_ms: int = 0
     trace: bool = False
     partition_graphs: bool = False
+    metadata: bool = False  # there is a RunMetadata
 
 
 PLAIN = StepOptions()
@@ -29,9 +30,9 @@ PLAIN = StepOptions()
 def step_options(options: Any, metadata_wanted: bool) -> StepOptions:
     """What a RunOptions asks for; nothing is traced if there is no RunMetadata to tell it."""
     if options is None:
-        return PLAIN
+        return StepOptions(metadata=True) if metadata_wanted else PLAIN
     return StepOptions(options.timeout_in_ms, metadata_wanted and options.trace_level > RunOptions.NO_TRACE,
-                       metadata_wanted and options.output_partition_graphs)
+                       metadata_wanted and options.output_partition_graphs, metadata_wanted)
 
 
 class Backend(Protocol):

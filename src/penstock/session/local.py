@@ -56,6 +56,7 @@ class LocalBackend:
         self.planned: dict[Any, PlannedStep] = {}  # by fetches, targets and feeds
         self._planned_for = -1  # the graph's mutation count that they were made for
         self._seen_ops, self._growth = 0, 0
+        self._cost_model = (config.graph_options.build_cost_model, config.graph_options.build_cost_model_after)
         self._partial = PartialSteps()
         self._steps: set[Step] = set()  # under way, or idle
         self._idle: list[Step] = []  # have ended, and can be used again
@@ -65,10 +66,12 @@ class LocalBackend:
     def run(self, wanted: Fetches, feeds: dict[Tensor, Any], options: StepOptions) -> tuple[list[Any], RunMetadata | None]:
         """Runs a step in this thread, as far as nothing in it waits."""
         last = wanted.last
-        if last is None or last[0] != self._graph._mutations or last[1] != tuple(feeds) or options is not PLAIN or self._timeout:
+        if last is None or last[0] != self._graph._mutations or last[1] != tuple(feeds) or options is not PLAIN or self._timeout \
+                or self._cost_model[0]:
             planned = self._plan_for(wanted, tuple(feeds)).for_feeds([*feeds.values()])
+            costs = planned.is_measured(*self._cost_model) and options.metadata
             with self._track(Step(options.timeout_ms or self._timeout)) as step:
-                values, metadata = planned.run(list(feeds.values()), step, options.trace, options.partition_graphs)
+                values, metadata = planned.run(list(feeds.values()), step, options.trace or costs, options.partition_graphs, costs=costs)
             return hand_out(values, keep=True), metadata
         try:  # from here on for small steps
             step = self._idle.pop()

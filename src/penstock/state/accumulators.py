@@ -136,14 +136,11 @@ class SparseAccumulator(Accumulator):
 
     def _start_over(self) -> None:
         self._gradients: list[tuple[np.ndarray, np.ndarray]] = []  # (indices, rows), as they came
-        self._dense_shape: tuple[int, ...] = ()
 
     def apply(self, step: int, indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> None:
         """Adds the rows of a gradient, unless it is too old. An empty ``shape`` says nothing of the whole."""
         def add() -> None:
             self._check(indices, values, shape)
-            if len(shape):
-                self._dense_shape = tuple(shape.tolist())
             self._gradients.append((indices, values))
 
         self._apply(step, add)
@@ -161,8 +158,9 @@ class SparseAccumulator(Accumulator):
         self._compare_extents("values", (-1, *row), 1)
         if self._gradients and self._gradients[0][1].ndim != values.ndim:
             raise invalid_argument(f"Shape mismatch: expected values rank {self._gradients[0][1].ndim}, got {values.ndim}")
-        if self._gradients and self._gradients[0][1].shape[1:] != row:
-            raise invalid_argument(f"Shape mismatch: rows of shape {brackets(row)} do not fit those that are there")
+        for axis, extent in enumerate(self._gradients[0][1].shape[1:] if self._gradients else (), 1):
+            if extent != values.shape[axis]:
+                raise invalid_argument(f"Shape mismatch: expected values dim {axis} to be {extent}, got {values.shape[axis]}")
         rows = shape[0] if len(shape) else (self.element_shape.extents or (None,))[0]
         wrong = np.flatnonzero((indices < 0) | (indices >= (np.inf if rows is None else rows)))
         if len(wrong):
@@ -199,8 +197,6 @@ class SparseAccumulator(Accumulator):
         return indices.astype(np.int64), values, np.array(shape, np.int64)
 
     def _shape(self, values: np.ndarray) -> tuple[int, ...]:
-        if self._dense_shape:
-            return self._dense_shape
         rows = self.element_shape.extents[0] if self.element_shape.extents else None
         return -1 if rows is None else rows, *values.shape[1:]
 

@@ -65,8 +65,8 @@ class Template:
         self._variables_created = False
         self._variable_scope: VariableScope | None = None
         if create_scope_now:
-            with variable_scope(unique_name, name, custom_getter=custom_getter) as scope:
-                self._variable_scope = scope
+            with variable_scope(unique_name, name, custom_getter=custom_getter, auxiliary_name_scope=False) as scope:
+                self._variable_scope = scope  # the first call has the name scope of the same name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._variable_scope is not None:

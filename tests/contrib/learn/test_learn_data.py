@@ -249,3 +249,11 @@ def test_a_generator_of_rows_of_different_lengths():
     assert a.tolist() == [[1, -1, -1], [1, 2, 3]] and y.tolist() == [1.0, 3.0]
     with pytest.raises(NotImplementedError, match="padding and shuffling"):
         tf.contrib.learn.io.generator_input_fn(rows, pad_value=-1)
+
+
+def test_weights_of_models_have_tensorflows_seeds():
+    """The histograms of the data stand before the weights, and count."""
+    tf.set_random_seed(2)
+    learn.models.logistic_regression(tf.placeholder(tf.float32, [40, 4]), tf.placeholder(tf.float32, [40, 2]))
+    operations = tf.get_default_graph().get_operations()
+    assert [op.get_attr("seed2") for op in operations if op.type == "RandomUniform"] == [9, 19]

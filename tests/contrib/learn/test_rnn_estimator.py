@@ -123,7 +123,7 @@ def test_segments_need_their_features(tmp_path):
 
 def test_parts_of_the_model_of_segments():
     """What programs take from inside TensorFlow's module."""
-    tf.install_as_tensorflow()
+    tf.install_as_tensorflow(era=False)
     parts = importlib.import_module("tensorflow.contrib.learn.python.learn.estimators.state_saving_rnn_estimator")
     columns, context = [layers.real_valued_column("s")], [layers.real_valued_column("c")]
     features = {"s": tf.constant([[1.0, 2.0], [3.0, 4.0]]), "c": tf.constant([[5.0], [6.0]])}
@@ -140,7 +140,7 @@ def test_parts_of_the_model_of_segments():
 
 
 def test_the_parts_of_the_model_that_programs_reach_for():
-    tf.install_as_tensorflow()
+    tf.install_as_tensorflow(era=False)
     inner = importlib.import_module("tensorflow.contrib.learn.python.learn.estimators.dynamic_rnn_estimator")
     with tf.Graph().as_default(), tf.Session() as session:
         columns, context = [layers.real_valued_column("x", dimension=2)], [layers.real_valued_column("c")]

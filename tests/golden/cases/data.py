@@ -147,6 +147,10 @@ def cases(tf, np):
     yield "map_and_batch", lambda: elements(data.range(5).apply(more.map_and_batch(lambda x: (x, tf.to_float(x)), 2, num_parallel_calls=2)), 3)
     yield "map_and_batch_drop", lambda: elements(data.range(5).apply(more.map_and_batch(lambda x: x, 2, drop_remainder=True)), 2)
     yield "padded", lambda: elements(data.range(1, 6).map(lambda n: tf.fill([n], n)).padded_batch(2, [None]), 3)
+    yield "padded strings", lambda: elements(data.from_tensor_slices({"s": ["a", "bb", "c"], "n": [1, 2, 3]}).padded_batch(2, {"s": [], "n": []}), 2)
+    for arguments in ((3,), (2, 2), (3, None, 2, 2), (2, 1, 1), (9,), (0,)):
+        yield "sliding windows %s" % (arguments,), lambda arguments=arguments: elements(data.from_tensor_slices(
+            {"a": np.arange(6), "b": np.arange(12).reshape(6, 2)}).apply(tf.contrib.data.sliding_window_batch(*arguments)), 2)
     yield "padded_fixed", lambda: elements(data.range(1, 4).map(lambda n: tf.fill([n], n)).padded_batch(2, [4], np.int64(-1)), 2)
     yield "padded_nest", lambda: elements(data.range(1, 4).map(lambda n: {"x": tf.fill([n, 2], 1.5), "s": tf.fill([n], "a")}).padded_batch(
         3, {"x": [None, 3], "s": [-1]}, {"x": 9.0, "s": "-"}), 1)

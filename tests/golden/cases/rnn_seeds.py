@@ -44,8 +44,25 @@ def _ways(tf, np):
     yield "static lengths", lambda cell: tf.nn.static_rnn(cell(), tf.unstack(known(), axis=1), dtype=tf.float32, sequence_length=[3, 6])
 
 
+def _older_decoders(tf):
+    """Sequence to sequence, unrolled; only what is drawn for variables counts, not what comes behind the whole."""
+    older, ids = tf.contrib.legacy_seq2seq, lambda: [tf.placeholder(tf.int32, [None]) for _ in range(3)]
+    cell, state, attended = lambda: tf.nn.rnn_cell.GRUCell(4), lambda: tf.zeros([2, 4]), lambda: tf.ones([2, 3, 4])
+    yield "attention", lambda: older.embedding_attention_seq2seq(ids(), ids(), cell(), 5, 6, 4)
+    yield "recurrent", lambda: older.embedding_rnn_seq2seq(ids(), ids(), cell(), 5, 6, 4)
+    yield "recurrent decoder", lambda: older.embedding_rnn_decoder(ids(), state(), cell(), 6, 4, feed_previous=True)
+    yield "attention decoder", lambda: older.embedding_attention_decoder(ids(), state(), attended(), cell(), 6, 4, feed_previous=True)
+    yield "attention of two", lambda: older.attention_decoder([tf.zeros([2, 4])] * 2, state(), attended(), cell(), num_heads=2)
+
+
 def cases(tf, np):
     """(name, function) pairs."""
+    for kind, build in _older_decoders(tf):
+        def initial(build=build):
+            tf.compat.v1.set_random_seed(7)
+            build()
+            return tf.concat([tf.reshape(each, [-1])[:3] for each in tf.trainable_variables()], 0, name="initial")
+        yield "older " + kind, initial
     for way, unroll in _ways(tf, np):
         for kind, cell in _cells(tf):
             def case(unroll=unroll, cell=cell):

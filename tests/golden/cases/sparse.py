@@ -58,6 +58,9 @@ def _moving(tf, np):
     yield "reset_shape", lambda: tf.sparse_reset_shape(sp())
     yield "reset_shape larger", lambda: tf.sparse_reset_shape(sp(), [6, 7])
     yield "reset_shape smaller", lambda: tf.sparse_reset_shape(sp(), [2, 2])
+    for new_shape in ([6, 7], [4, 4], [4, 5, 6], [9]):
+        yield "reset_shape of a fed tensor %s" % new_shape, lambda new_shape=new_shape: tf.sparse_reset_shape(
+            _fed(tf, np), tf.placeholder_with_default(np.array(new_shape), [None]))
     yield "merge", lambda: tf.sparse_merge(_ids(tf, np), tf.SparseTensor(_ids(tf, np).indices, tf.range(5.0), [4, 3]), 5)
     yield "to_indicator", lambda: tf.sparse_to_indicator(_ids(tf, np), 5)
     yield "transpose", lambda: tf.sparse_tensor_to_dense(tf.sparse_transpose(sp()))
@@ -130,6 +133,7 @@ def _arithmetic(tf, np):
     yield "reduce_sum_sparse", lambda: tf.sparse_reduce_sum_sparse(sp(), 1)
     yield "reduce_max_sparse", lambda: tf.sparse_reduce_max_sparse(sp(), 0, True)
     yield "softmax", lambda: tf.sparse_softmax(sp())
+    yield "add of other shapes", lambda: tf.sparse_add(sp(), tf.SparseTensor([[0, 0]], [1.0], [2, 2]))
     yield "maximum", lambda: tf.sparse_maximum(sp(), _unsorted_sorted(tf, np))
     yield "minimum", lambda: tf.sparse_minimum(sp(), _unsorted_sorted(tf, np))
 

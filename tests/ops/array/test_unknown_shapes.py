@@ -122,3 +122,11 @@ def test_rows_of_zeros_in_front_of_an_embedding_leave_its_gradient_sparse():
         values, indices = session.run([gradient.values, gradient.indices])
     np.testing.assert_array_equal(indices, [2, 2])
     np.testing.assert_array_equal(values, np.ones((2, 2)))
+
+
+def test_shapes_of_placeholders_without_one():
+    """A size of batches that is fed, ``tf.placeholder(tf.int32)``, beside extents that are known."""
+    size = tf.placeholder(tf.int32)
+    assert tf.zeros([size, 3]).shape.as_list() == [None, 3]
+    assert tf.fill([4, size], 1.0).shape.as_list() == [4, None]
+    assert tf.reshape(tf.placeholder(tf.float32), tf.stack([size, size, 5])).shape.as_list() == [None, None, 5]

@@ -98,3 +98,13 @@ def test_a_gradient_that_is_built_later_is_seen():
         slope = tf.gradients(tf.reduce_sum(end * end), x)[0]
         value, _ = session.run([end, slope], feeds)
         np.testing.assert_array_equal(value, before)
+
+
+def test_what_only_dropped_variables_read_need_not_be_initialized():
+    """From the first run on, which is not optimised otherwise."""
+    weights = tf.get_variable("weights", [3, 3])
+    counted = tf.while_loop(lambda i, s, n: i < 3, lambda i, s, n: (i + 1, tf.matmul(s, weights), n + 1.0), [0, tf.ones([2, 3]), 0.0])[2]
+    for level in (tf.OptimizerOptions.L0, tf.OptimizerOptions.L1):
+        options = tf.GraphOptions(optimizer_options=tf.OptimizerOptions(opt_level=level))
+        with tf.Session(config=tf.ConfigProto(graph_options=options)) as session:
+            assert [session.run(counted) for _ in range(3)] == [3.0] * 3

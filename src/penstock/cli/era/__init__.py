@@ -1,8 +1,8 @@
 """What programs of 2016-2019 expect of NumPy, the standard library and other libraries, and what has gone since.
 
-``penstock run`` activates it; nothing else does. A name is only added where it is missing, to the module that had it (``numpy_names``,
-``python_names``); functions and arrays take again what they took (``numpy_functions``, ``numpy_arrays``). Modules that have gone (``imp``,
-``distutils``) are found when they are imported; other libraries (h5py, pandas) are changed back then (``modules``).
+``penstock run`` and ``install_as_tensorflow()`` activate it; nothing else does. A name is only added where it is missing, to the module that had it
+(``numpy_names``, ``python_names``); functions and arrays take again what they took (``numpy_functions``, ``numpy_arrays``). Modules that have gone
+(``imp``, ``distutils``) are found when they are imported; other libraries (h5py, pandas) are changed back then (``modules``).
 """
 from __future__ import annotations
 

@@ -38,13 +38,18 @@ def logistic_regression_zero_init(x: Any, y: Any) -> tuple[Any, Any]:
 def _weights(x: Any, y: Any, outputs: int, init_mean: float | None, init_stddev: float) -> tuple[Any, Any]:
     """(weights, bias), with histograms of them and of the data."""
     scope = tf.get_default_graph().get_name_scope()
+    _show(scope, x=x, y=y)
     dtype = x.dtype.base_dtype
     initializer = None if init_mean is None else RandomNormal(init_mean, init_stddev, dtype=dtype)
     weights = tf.get_variable("weights", [x.shape.as_list()[1], outputs], dtype, initializer)
     bias = tf.get_variable("bias", [outputs], dtype, initializer)
-    for name, value in (("x", x), ("y", y), ("weights", weights), ("bias", bias)):
-        summary.histogram(f"{scope}.{name}", value)
+    _show(scope, weights=weights, bias=bias)
     return weights, bias
+
+
+def _show(scope: str, **values: Any) -> None:
+    for name, value in values.items():
+        summary.histogram(f"{scope}.{name}", value)
 
 
 # --- tf.contrib.learn.ops --------------------------------------------------------------------------------------------

@@ -242,7 +242,7 @@ class Pack:
     """Tensors of one shape, joined along a new axis."""
 
     rearranges = True
-    joins = "values"
+    joins = alike = "values"
 
     def shape(values, axis):
         merged = unknown_shape()

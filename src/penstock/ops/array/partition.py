@@ -92,7 +92,7 @@ def _stitched(indices: list[np.ndarray], data: list[np.ndarray], rest: tuple[int
     for places, entries in zip(indices, data):
         if places.size and places.min() < 0:
             raise invalid_argument(f"indices[{int(np.flatnonzero(np.ravel(places) < 0)[0])}] is out of range")
-        result[places] = entries
+        result[places, ...] = entries  # a string itself, not an array that holds it
     return result
 
 

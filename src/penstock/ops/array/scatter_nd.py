@@ -72,7 +72,7 @@ def _check_updates(indices: np.ndarray, updates: np.ndarray, extents: Sequence[i
 
 def _add_at(target: np.ndarray, indices: np.ndarray, updates: np.ndarray, how: np.ufunc = np.add) -> np.ndarray:
     """``target`` with ``updates`` added (or subtracted) at positions; a position that comes twice gets both."""
-    if target.dtype == object or (target.dtype == bool and how is np.subtract):
+    if target.dtype in (object, bool) and how is np.subtract:
         raise unimplemented(f"elements of type {target.dtype} cannot be combined by {how.__name__}")
     _check_updates(indices, updates, target.shape)
     depth = indices.shape[-1]
@@ -117,7 +117,7 @@ class ScatterNd:
         updates, indices = as_array(updates), as_array(indices)
         if 0 in shape.tolist() and indices.size and updates.size:
             raise invalid_argument(f"Indices and updates specified for empty output.  indices shape: {shape_text(indices)}")
-        return _add_at(np.zeros(tuple(shape.tolist()), updates.dtype), indices, updates)
+        return _add_at(np.full(tuple(shape.tolist()), b"" if updates.dtype == object else 0, updates.dtype), indices, updates)
 
     def native(emit, indices, updates, shape):
         return emit.index.scatter_nd(emit.move.zeros(emit.known(shape), updates.dtype), indices, updates, "Add")

@@ -146,7 +146,7 @@ def _stack_padded(index: int, arrays: list[np.ndarray], shape: np.ndarray, fill:
                           f"component {index} has elements as large as {longest.tolist()}, but is padded to {extents.tolist()}")
     batch = np.full((len(arrays), *extents), np.asarray(fill)[()], arrays[0].dtype)
     for number, array in enumerate(arrays):
-        batch[(number, *map(slice, array.shape))] = array
+        batch[(number, *map(slice, array.shape), ...)] = array  # the string itself, where it is one, not an array that holds it
     return batch
 
 

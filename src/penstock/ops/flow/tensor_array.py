@@ -166,7 +166,7 @@ def _stack_elements(elements: list[Any], dtype: Any) -> np.ndarray:
                                    f"{brackets(np.shape(element))}")
     result = np.empty((len(elements), *first), dtype.np)
     for index, element in enumerate(elements):
-        result[index] = element
+        result[index, ...] = element  # the string itself, where it is one, not an array that holds it
     return result
 
 

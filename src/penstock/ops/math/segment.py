@@ -36,17 +36,22 @@ NUMBER = types(int32, int64, default=int32)
 
 # --- kernels ---------------------------------------------------------------------------------------------------------
 
-def _check_sorted(data: np.ndarray, ids: np.ndarray) -> int:
-    """The number of segments of sorted ids."""
-    if np.ndim(ids) != 1 or np.ndim(data) < 1 or len(ids) != len(data):
-        raise invalid_argument("segment_ids should be the same size as dimension 0 of input.")
+def check_sorted(ids: np.ndarray, number: int | None = None) -> int:
+    """The number of segments of ids, which have to be sorted and, if it is given, below ``number``."""
     if not len(ids):
-        return 0
-    number = int(ids[-1]) + 1
-    if np.any(ids[1:] < ids[:-1]):
+        return number or 0
+    if number is not None and ids[-1] >= number:
+        raise invalid_argument("segment ids must be < num_segments")
+    if number is None:
+        number = int(ids[-1]) + 1
+        if number <= 0:
+            raise invalid_argument("segment ids must be >= 0")
+    falls = np.flatnonzero(ids[1:] < ids[:-1])
+    outside = np.flatnonzero((ids < 0) | (ids >= number))
+    if len(falls) and not (len(outside) and ids[outside[0]] != ids[falls[0]] and outside[0] < falls[0]):
         raise invalid_argument("segment ids are not increasing")
-    if ids[0] < 0:
-        raise invalid_argument(f"Segment id {ids[0]} out of range [0, {number}), possibly because 'segment_ids' input is not sorted.")
+    if len(outside):
+        raise invalid_argument(f"Segment id {ids[outside[0]]} out of range [0, {number}), possibly because 'segment_ids' input is not sorted.")
     return number
 
 
@@ -66,7 +71,9 @@ def merge_rows(ufunc: np.ufunc, data: np.ndarray, ids: np.ndarray, number: int, 
 
 def _reduce_sorted(ufunc: np.ufunc, data: Any, ids: Any, empty: Any) -> np.ndarray:
     data, ids = np.asarray(data), np.asarray(ids)
-    return merge_rows(ufunc, data, ids, _check_sorted(data, ids), empty)
+    if ids.ndim != 1 or data.ndim < 1 or len(ids) != len(data):
+        raise invalid_argument("segment_ids should be the same size as dimension 0 of input.")
+    return merge_rows(ufunc, data, ids, check_sorted(ids), empty)
 
 
 def _flat(data: np.ndarray, ids: np.ndarray, number: Any) -> tuple[np.ndarray, np.ndarray, int]:
@@ -82,7 +89,7 @@ def _flat(data: np.ndarray, ids: np.ndarray, number: Any) -> tuple[np.ndarray, n
         np.empty((ids.size, *data.shape[ids.ndim:]), data.dtype), ids.ravel()
     wrong = np.flatnonzero(flat >= number)
     if len(wrong):
-        place = ", ".join(map(str, np.unravel_index(wrong[0], ids.shape)))
+        place = ",".join(map(str, np.unravel_index(wrong[0], ids.shape)))
         raise invalid_argument(f"segment_ids[{place}] = {flat[wrong[0]]} is out of range [0, {number})")
     used = flat >= 0
     return (rows, flat, number) if used.all() else (rows[used], flat[used], number)

@@ -23,7 +23,7 @@ from penstock.ops.common import REAL
 from penstock.ops.demands import check_rank, merged, want_rank
 from penstock.ops.math.elementwise import Maximum
 from penstock.ops.math.powers import sqrt
-from penstock.ops.math.segment import NUMBER, UnsortedSegmentSum, merge_rows
+from penstock.ops.math.segment import NUMBER, UnsortedSegmentSum, check_sorted, merge_rows
 
 _INPUTS = "data: T, indices: Tidx, segment_ids: int32"
 _WITH_NUMBER = _INPUTS + ", num_segments: Tnumsegments"
@@ -33,22 +33,10 @@ _FLOATS = frozenset([float32, float64])
 
 # --- kernels ---------------------------------------------------------------------------------------------------------
 
-def _check_ids(ids: np.ndarray, indices: np.ndarray, number: int | None) -> int:
-    """The number of segments; ids must be sorted."""
+def _check_ids(ids: np.ndarray, indices: np.ndarray) -> None:
     check_rank(1, indices=indices, segment_ids=ids)
     if len(ids) != len(indices):
         raise invalid_argument("segment_ids and indices should have same size.")
-    if number is not None and number < 0:
-        raise invalid_argument("segment ids must be >= 0")
-    if not len(ids):
-        return number or 0
-    if np.any(ids[1:] < ids[:-1]):
-        raise invalid_argument("segment ids are not increasing")
-    if ids[0] < 0:
-        raise invalid_argument("segment ids must be >= 0")
-    if number is not None and ids[-1] >= number:
-        raise invalid_argument("segment ids must be < num_segments")
-    return int(ids[-1]) + 1 if number is None else number
 
 
 def _scalar(number: Any) -> int:
@@ -56,10 +44,10 @@ def _scalar(number: Any) -> int:
     return int(number)
 
 
-def _check_indices(indices: np.ndarray, rows: int) -> None:
-    wrong = np.flatnonzero((indices < 0) | (indices >= rows))
-    if len(wrong):
-        raise invalid_argument(f"Bad: indices[{wrong[0]}] == {indices[wrong[0]]} out of range [0, {rows})")
+def _first_outside(numbers: np.ndarray, limit: int) -> int | None:
+    """The place of the first number that is not in [0, limit)."""
+    wrong = np.flatnonzero((numbers < 0) | (numbers >= limit))
+    return int(wrong[0]) if len(wrong) else None
 
 
 def _weights(ids: np.ndarray, number: int, power: float, dtype: np.dtype, rank: int) -> np.ndarray:
@@ -70,16 +58,28 @@ def _weights(ids: np.ndarray, number: int, power: float, dtype: np.dtype, rank: 
 
 def _reduce(data: Any, indices: Any, ids: Any, power: float, number: Any = None) -> np.ndarray:
     """The sums of segments of gathered rows, divided by count ** power."""
-    number = _check_ids(ids, indices, None if number is None else _scalar(number))
-    _check_indices(indices, len(data))
+    _check_ids(ids, indices)
+    number = None if number is None else _scalar(number)
+    if number is not None and number < 0:
+        raise invalid_argument("segment ids must be >= 0")
+    number, wrong = check_sorted(ids, number), _first_outside(indices, len(data))
+    if wrong is not None:
+        raise invalid_argument(f"Bad: indices[{wrong}] == {indices[wrong]} out of range [0, {len(data)})")
     total = merge_rows(np.add, data[indices], ids, number, 0)
     return total * _weights(ids, number, power, data.dtype, data.ndim) if power else total
 
 
 def _gradient_rows(grad: Any, indices: Any, ids: Any, rows: Any, power: float) -> np.ndarray:
-    """The gradient of ``_reduce`` for ``data`` of this many rows."""
-    _check_ids(ids, indices, len(grad))
-    _check_indices(indices, _scalar(rows))
+    """The gradient of ``_reduce`` for ``data`` of this many rows; ids need not be sorted."""
+    _check_ids(ids, indices)
+    if len(ids) and ids[-1] >= len(grad):
+        raise invalid_argument("Invalid number of segments")
+    if not _scalar(rows) or not len(grad):
+        return np.zeros((int(rows), *grad.shape[1:]), grad.dtype)
+    for what, numbers, limit in (("Segment id", ids, len(grad)), ("Index", indices, int(rows))):
+        wrong = _first_outside(numbers, limit)
+        if wrong is not None:
+            raise invalid_argument(f"{what} {numbers[wrong]} out of range [0, {limit}).")
     scaled = grad * _weights(ids, len(grad), power, grad.dtype, grad.ndim)
     return merge_rows(np.add, scaled[ids], indices, int(rows), 0)
 

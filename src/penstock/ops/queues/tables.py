@@ -8,7 +8,7 @@ import numpy as np
 from penstock.errors import invalid_argument
 from penstock.graph.attrs import TYPE, Attr
 from penstock.graph.dtypes import DType
-from penstock.graph.node import Tensor
+from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, scalar, unknown_shape
 from penstock.ops.common import fixed, itemwise, nothing
@@ -122,15 +122,25 @@ class MutableDenseHashTableV2:
 
 # --- reading and writing ---------------------------------------------------------------------------------------------
 
+def _maker(handle: Tensor) -> Operation:
+    """The op that made a handle, which may have come into branches and loops since."""
+    while True:
+        outer = handle.op.inputs[0] if handle.op.definition.aliases else handle.op.graph.outer_tensor(handle)
+        if outer is None:
+            return handle.op
+        handle = outer
+
+
 def _key_and_value_shapes(handle: Tensor, key_dtype: DType | None = None, value_dtype: DType | None = None) -> tuple[TensorShape, TensorShape]:
-    """The shapes of a key and of a value, as far as the handle's own node tells them; ValueError if its types are others."""
-    attrs = handle.op.attrs
+    """The shapes of a key and of a value, as far as the node that made the handle tells them; ValueError if its types are others."""
+    made_by = _maker(handle)
+    attrs = made_by.attrs
     if "key_dtype" not in attrs:
         return unknown_shape(), unknown_shape()
     for expected, given in ((attrs["key_dtype"], key_dtype), (attrs["value_dtype"], value_dtype)):
         if given is not None and given is not expected:
             raise ValueError(f"Trying to read value with wrong dtype. Expected {expected.name} got {given.name}")
-    key_shape = handle.op.inputs[0].shape if handle.op.inputs else scalar()
+    key_shape = made_by.inputs[0].shape if made_by.inputs else scalar()
     return key_shape, attrs.get("value_shape", scalar())
 
 

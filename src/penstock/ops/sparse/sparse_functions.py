@@ -216,27 +216,6 @@ def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
     return SparseTensor(gather(sparse.indices, kept), gather(sparse.values, kept), identity(sparse.dense_shape))
 
 
-def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
-    """``tf.sparse_reset_shape``: the same entries in a larger tensor, or in the smallest that holds them."""
-    sparse = as_sparse(sp_input)
-    indices, values = identity(sparse.indices), identity(sparse.values)
-    if new_shape is None:
-        smallest = maximum(to_tensor(0, dt.int64), reduce_max(indices, 0) + 1)
-        return SparseTensor(indices, values, smallest)
-    wanted = cast(to_tensor(new_shape), dt.int64)
-    rank, new_rank = sparse.dense_shape.shape.extents[0], wanted.shape.with_rank(1).extents[0]
-    if rank is not None and new_rank is not None and rank != new_rank:
-        raise ValueError(f"new_shape has {new_rank} dimensions, the sparse tensor {rank}")
-    known = sparse.shape
-    if known.is_fully_defined() and not isinstance(new_shape, Tensor):
-        extents = as_shape(new_shape).as_list()
-        if any(new < old for new, old in zip(extents, known.as_list())):
-            raise ValueError(f"Requested new_shape should have dimension sizes >= sp_input.shape.  Found new_shape ({extents}), "
-                             f"sp_input.shape ({known}).")
-        wanted = np.array(extents, np.int64)
-    return SparseTensor(indices, values, wanted)
-
-
 def sparse_merge(sp_ids: Any, sp_values: Any, vocab_size: Any, name: str | None = None,
                  already_sorted: bool = False) -> SparseTensor:
     """``tf.sparse_merge``: values at the ids of each row: the last index is replaced by the id."""
@@ -318,6 +297,7 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any
     limit = to_tensor(0 if threshold is None else threshold, a.dtype.real_dtype.base_dtype, "threshold")
     indices, values, dense_shape = SparseAdd(*parts(a), *parts(b), limit)
     known = a.shape
+    known.assert_is_compatible_with(b.shape)
     return SparseTensor(indices, values, np.array(known.as_list(), np.int64) if known.is_fully_defined() else dense_shape)
 
 

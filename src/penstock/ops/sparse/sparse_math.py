@@ -268,7 +268,10 @@ def _pair_shape(a_indices: Tensor, a_values: Tensor, a_shape: Tensor, b_indices:
 
 def _pairwise(ufunc: Any, a_indices: Any, a_values: Any, a_shape: Any, b_indices: Any, b_values: Any, b_shape: Any) -> Any:
     """``ufunc`` of two sparse tensors, a missing entry being 0; the result has the entries of both."""
-    _check_same_shape(a_shape, b_shape)
+    if len(a_shape) != len(b_shape):
+        raise invalid_argument(f"Operands do not have the same ranks; got shapes: {' '.join(map(str, a_shape))} and {' '.join(map(str, b_shape))}")
+    for axis in np.flatnonzero(a_shape != b_shape):
+        raise invalid_argument(f"Operands' shapes do not match: got {a_shape[axis]} and {b_shape[axis]} for dimension {axis}")
     together, to_a, to_b = union(positions(a_indices, a_shape), positions(b_indices, b_shape))
     left, right = np.zeros(len(together), a_values.dtype), np.zeros(len(together), a_values.dtype)
     left[to_a], right[to_b] = a_values, b_values

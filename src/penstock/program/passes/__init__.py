@@ -2,7 +2,7 @@
 
 Passes ask ops for their properties only (``graph/properties.py``). They run after placement, on what one task runs, and not on programs with
 the primitives of control flow, whose tensors may be dead. A step that is traced or debugged runs the nodes that the user made, and so does the first
-of several: only their order may change.
+of several: only their order may change, and variables of loops that no fetch depends on are left out, as nodes outside of loops are.
 """
 from __future__ import annotations
 

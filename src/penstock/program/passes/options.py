@@ -10,7 +10,7 @@
     rewrite_options.common_subgraph_elimination    ``subexpressions``
     rewrite_options.dependency_optimization        ``identities``
     rewrite_options.layout_optimizer               ``layout``
-    rewrite_options.loop_optimization              ``loops``
+    rewrite_options.loop_optimization              ``loops``; sessions run it anyway: what nobody asks for does not run
     rewrite_options.remapping                      ``remapping``: products take over the bias, the relu, ... behind them when code is made
     rewrite_options.memory_optimization            ``updates``, but for NO_MEM_OPT; ``recompute``: cheap nodes (RECOMPUTATION_HEURISTICS), those with
                                                    _recompute_hint (MANUAL), both (HEURISTICS), for the nodes in the scope
