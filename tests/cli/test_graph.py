@@ -95,16 +95,18 @@ def test_costs_of_a_run(graph, tmp_path, capsys):
     assert code == 0 and 'class="cost"' in (tmp_path / "out.svg").read_text()
 
 
+# A program is run in a process of its own: the alias and the names of another era would stay.
+COMMAND = "import sys; from penstock.cli.main import main; sys.exit(main(sys.argv[1:]))"
+
+
 def test_programs(tmp_path):
-    """In a process of its own: the alias and the names of another era would stay."""
     (tmp_path / "prog.py").write_text(PROGRAM)
-    command = "import sys; from penstock.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    result = python(command, "graph", "--svg", str(tmp_path / "out.svg"), "--trace", "--stages", "pruned,planned", str(tmp_path / "prog.py"), "3")
+    result = python(COMMAND, "graph", "--svg", str(tmp_path / "out.svg"), "--trace", "--stages", "pruned,planned", str(tmp_path / "prog.py"), "3")
     assert result.stdout.count("step [2. 4.]") == 3 and "--- pruned: " in result.stdout and "y = Mul(_arg_x_0_0" in result.stdout
     assert "--- built" not in result.stdout and "4 runs of 2 different steps" in result.stderr
     assert 'class="cost"' in (tmp_path / "out.svg").read_text()
     options = ["--svg", str(tmp_path / "out.svg"), "--runs", "2", "--step", "1", "--quiet"]
-    result = python(command, "graph", *options, str(tmp_path / "prog.py"), "100000")
+    result = python(COMMAND, "graph", *options, str(tmp_path / "prog.py"), "100000")
     assert result.stdout.count("step") == 1 and "pruned: 3 nodes" in result.stdout
 
 
@@ -121,10 +123,10 @@ with tf.Session(config=tf.ConfigProto(graph_options=options, device_count={"CPU"
 
 
 @pytest.mark.parametrize("level, stays", [("L0", True), ("L1", False)])
-def test_the_plan_is_the_one_that_the_session_makes(level, stays, tmp_path, capsys):
+def test_the_plan_is_the_one_that_the_session_makes(level, stays, tmp_path):
     """With its options and its devices, after it was closed."""
     (tmp_path / "prog.py").write_text(OPTIONS)
-    code, out, _ = run(capsys, "--stages", "placed,optimised", "--svg", tmp_path / "graph.svg", tmp_path / "prog.py", level)
-    placed, optimised = out.split("--- optimised")
-    assert code == 0 and "folded = Mul(" in placed and "CPU:1" in placed
+    options = ["--stages", "placed,optimised", "--svg", str(tmp_path / "graph.svg")]
+    placed, optimised = python(COMMAND, "graph", *options, str(tmp_path / "prog.py"), level).stdout.split("--- optimised")
+    assert "folded = Mul(" in placed and "CPU:1" in placed
     assert ("folded = Mul(" in optimised) is stays

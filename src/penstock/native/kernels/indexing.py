@@ -209,9 +209,9 @@ class Indexing:
 
     def sparse_segments_gradient(self, grad: Array, indices: Array, ids: Array, rows: int, power: float) -> Array:
         """The gradient of ``sparse_segments`` for data of this many rows."""
-        if not grad.rank or rows < 0:
-            self.emit.unsupported("the shapes do not fit")
-        ids = self._sorted_ids(indices, ids, grad.shape[0])
+        if not grad.rank or not grad.shape[0] or rows <= 0 or indices.rank != 1 or ids.shape != indices.shape:
+            self.emit.unsupported("the shapes do not fit, or there are no rows")
+        ids = self.check(ids, grad.shape[0])
         scaled = self._weight(self.emit.contiguous(grad), ids, power, self.emit.empty(grad.shape, grad.dtype))
         indices = self.check(indices, rows)
         return self.segments(self.gather(scaled, ids, 0), indices, rows, "Add", 0)

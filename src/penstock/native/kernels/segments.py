@@ -1,4 +1,4 @@
-"""Kernels over sorted segments: check their ids, weigh them by their number of rows."""
+"""Kernels over segments: check that their ids are sorted, weigh them by their number of rows."""
 from __future__ import annotations
 
 import numpy as np
@@ -35,26 +35,26 @@ def _build_check(bits: int, strict: bool) -> str:
 
 
 def weights_code(ids: np.dtype, dtype: np.dtype, root: bool) -> Code:
-    """Operands ids (sorted, checked), weights; numbers count, segments. A weight is 1 / rows of the segment, or 1 / the root of that."""
+    """Operands ids (checked), weights; numbers count, segments. A weight is 1 / rows of the segment, or 1 / the root of that."""
     kind = element(dtype)
     return Code.of(f"segment weights {ids} {dtype} {root}", lambda: _build_weights(8 * ids.itemsize, kind, root))
 
 
 def _build_weights(bits: int, kind: ir.Type, root: bool) -> str:
     w = Writer(["ids", "weights"], ["count", "segments"])
-    b, index = w.b, ir.IntType(bits)
+    b, index, one = w.b, ir.IntType(bits), ir.Constant(kind, 1.0)
     with w.range(w.segments) as segment:
-        w.store(ir.Constant(kind, 1.0), w.item(w.weights, segment, kind), kind)
-    current, rows = w.variable(I64, number(-1)), w.variable(I64, number(0))
+        w.store(ir.Constant(kind, 0.0), w.item(w.weights, segment, kind), kind)
     with w.range(w.count) as position:
-        segment = _wide(w, w.load(w.item(w.ids, position, index), index))
-        again = b.icmp_signed("==", segment, b.load(current, typ=I64))
-        total = b.add(b.select(again, b.load(rows, typ=I64), number(0)), number(1))
-        b.store(segment, current)
-        b.store(total, rows)
-        size = b.sitofp(total, DOUBLE)
-        weight = b.fdiv(ir.Constant(DOUBLE, 1.0), w.intrinsic("sqrt", size) if root else size)
-        w.store(weight if kind == DOUBLE else b.fptrunc(weight, kind), w.item(w.weights, segment, kind), kind)
+        rows = w.item(w.weights, _wide(w, w.load(w.item(w.ids, position, index), index)), kind)
+        w.store(b.fadd(w.load(rows, kind), one), rows, kind)
+    with w.range(w.segments) as segment:
+        place = w.item(w.weights, segment, kind)
+        rows = w.load(place, kind)
+        size = b.select(b.fcmp_ordered(">", rows, one), rows, one)
+        wide = size if kind == DOUBLE else b.fpext(size, DOUBLE)
+        weight = b.fdiv(ir.Constant(DOUBLE, 1.0), w.intrinsic("sqrt", wide) if root else wide)
+        w.store(weight if kind == DOUBLE else b.fptrunc(weight, kind), place, kind)
     return w.finish()
 
 

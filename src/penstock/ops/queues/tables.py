@@ -125,7 +125,8 @@ class MutableDenseHashTableV2:
 def _maker(handle: Tensor) -> Operation:
     """The op that made a handle, which may have come into branches and loops since."""
     while True:
-        outer = handle.op.inputs[0] if handle.op.definition.aliases else handle.op.graph.outer_tensor(handle)
+        inside = handle.op.inputs if handle.op.definition.aliases else ()  # of imperative style, none once it has run
+        outer = inside[0] if inside else handle.op.graph.outer_tensor(handle)
         if outer is None:
             return handle.op
         handle = outer

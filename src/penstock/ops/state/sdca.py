@@ -176,5 +176,5 @@ def _order(examples: list[tuple[np.ndarray, np.ndarray]], labels: list[float], w
         if chance <= _DECAY ** times[index] and len(order) < number:
             times[index] += 1
             order.append(index)
-    unseen = np.flatnonzero(times == 0)
-    return order + unseen[np.argsort(-chances[unseen], kind="stable")].tolist()[:number - len(order)]
+    # What is missing is filled up by number, as in TensorFlow: were it by chances, the same examples would have the last word in each step.
+    return order + list(range(len(order), number))
