@@ -208,11 +208,18 @@ def test_sparse_segments(how, dtype, index):
 
 @pytest.mark.parametrize("op_type", ["SparseSegmentSumWithNumSegments", "SparseSegmentMeanWithNumSegments", "SparseSegmentMeanGrad"])
 def test_wrong_segments_are_refused(op_type):
-    for ids, rows in (([0, 2, 1], [0, 1, 2]), ([-1, 0, 1], [0, 1, 2]), ([0, 1, 4], [0, 1, 2]), ([0, 1, 2], [0, 1, 4]), ([0, 1, 2], [0, -1, 2])):
+    unsorted = [] if op_type.endswith("Grad") else [([0, 2, 1], [0, 1, 2])]  # gradients take them in any order, as TensorFlow's
+    for ids, rows in (*unsorted, ([-1, 0, 1], [0, 1, 2]), ([0, 1, 4], [0, 1, 2]), ([0, 1, 2], [0, 1, 4]), ([0, 1, 2], [0, -1, 2])):
         with pytest.raises(RuntimeError, match="refused"):
             native(op_type, numbers(4, 5), np.int32(rows), np.int32(ids), np.int32(4), known=(3,))
     with pytest.raises(Unsupported):
         native(op_type, numbers(4, 5), np.int32([0, 1]), np.int32([0, 1]), np.int32(-1), known=(3,))
+
+
+@pytest.mark.parametrize("how", ["Mean", "SqrtN"])
+def test_gradients_of_segments_in_any_order(how):
+    rows, ids = np.int32([0, 1, 2, 5, 1, 0]), np.int32([2, 0, 2, 3, 0, 2])
+    check(f"SparseSegment{how}Grad", numbers(4, 5), rows, ids, np.int32(6), known=(3,), rtol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
