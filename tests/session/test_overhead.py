@@ -214,7 +214,7 @@ def test_the_work_of_a_step_is_linear_in_the_tasks_that_it_touches(monkeypatch):
                 return tf.global_variables_initializer(), tf.group(*updates), {}
         return build
 
-    one, four, sixteen = (cluster_calls(16, touching(tasks)) for tasks in (1, 4, 16))
+    one, four, sixteen = (min(cluster_calls(16, touching(tasks)) for _ in range(2)) for tasks in (1, 4, 16))  # neighbours only add calls
     assert one > 100  # it was counted
     # Were it quadratic, a task more would cost four times as much. A busy poller reads fewer messages at a time: 1.5 was seen between neighbours.
     assert (sixteen - four) / 12 <= 2 * (four - one) / 3, (one, four, sixteen)
