@@ -68,13 +68,14 @@ class ArraySource(Source):
     def __init__(self, arrays: Sequence[Any], batch_size: int, shuffle: Any = False, epochs: int | None = None) -> None:
         self._arrays, self._shuffle = [_rows(array) for array in arrays], shuffle
         self._epochs = epochs if shuffle else None
-        self._orders: list[np.ndarray] = []
+        self._states: list[Any] = []  # of the generator, before the orders of the epochs to come, the last one first: orders themselves may be large
         self.samples = next((len(array) for array in self._arrays if array is not None), 0)
         self._counts_batches = False
         self._set_batch_size(batch_size)
         for _ in range(self._epochs or 0):
-            self._orders.insert(0, np.arange(self.samples))
-            np.random.shuffle(self._orders[0])
+            self._states.append(np.random.get_state())
+            np.random.shuffle(np.arange(self.samples))
+        self._states.reverse()
 
     def _set_batch_size(self, size: int) -> None:
         assert self.samples is not None
@@ -114,9 +115,12 @@ class ArraySource(Source):
         assert self.samples is not None
         if not self._shuffle:
             return None
-        if self._orders:
-            return self._orders.pop()
         order = np.arange(self.samples)
+        if self._states:
+            generator = np.random.RandomState()
+            generator.set_state(self._states.pop())
+            generator.shuffle(order)
+            return order
         if self._shuffle != "batch":
             np.random.shuffle(order)
             return order

@@ -173,13 +173,13 @@ def _in_panels(b: Emitter, p: Product, tile: Tile, right: Array, label: str) -> 
     step = rows * tile.columns * size
     result = b.empty((-(-p.n // tile.columns), rows, tile.columns), right.dtype)
     pieces = b.threads * PARTS if p.k * p.n * _COPY > _SMALL else 1
-    words = (p.k, p.steps.get("b_at", 0), p.b_step, int(p.b_transposed), *_taps(p).words().values(), step)
+    words = (p.k, p.steps.get("b_at", 0), p.b_step, int(p.b_transposed), *_taps_of(p).words().values(), step)
     parts = [(start, stop, *words) for start, stop in ranges(p.n, pieces, tile.columns)]
     b.call(panels.code(size), [right, result], parts, f"{label}: panels")
     return replace(p, b_step=tile.columns * size, b_transposed=False, taps=None, steps={**p.steps, "b_at": 0, "b_panel": step}), result
 
 
-def _taps(p: Product) -> Taps:
+def _taps_of(p: Product) -> Taps:
     return p.taps or Taps(p.k)
 
 
@@ -206,7 +206,7 @@ def _words(p: Product, tile: Tile, given: dict[str, int]) -> list[int]:
     m = given["m_stop"] - given["m_start"]
     values = {"batch": p.batch, "a_step": p.a_step, "b_step": p.b_step, "c_step": p.c_step, "a_transposed": int(p.a_transposed),
               "a_packed": int(_is_packed(p, tile, given)), "b_transposed": int(p.b_transposed), "has_patches": int(bool(p.patches)),
-              "b_packed": int(p.b_transposed or m >= _REUSED * tile.rows), **_taps(p).words(), "k_start": 0, "k_stop": p.k, "terms": DEPTH,
+              "b_packed": int(p.b_transposed or m >= _REUSED * tile.rows), **_taps_of(p).words(), "k_start": 0, "k_stop": p.k, "terms": DEPTH,
               **_blocks(p, tile, m), **p.steps, **given}
     return [*(values.get(name, 0) for name in gemm.WORDS), *p.patches]
 
