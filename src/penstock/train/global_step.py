@@ -10,6 +10,7 @@ from penstock.graph.graph import Graph, default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import control_dependencies
+from penstock.ops.state.resource import ReadVariableOp
 from penstock.variables.initializers import Zeros
 from penstock.variables.scope import get_variable
 from penstock.variables.variable import Variable
@@ -76,7 +77,7 @@ def global_step_read(hook: str, graph: Graph | None = None) -> Tensor:
         with graph.as_default(), control_dependencies(None), graph.name_scope(None), graph.name_scope(step.op.name + "/"):
             value = step.value() if hasattr(step, "value") else step
             # TensorFlow adds 0 to the initialized value; the value of a resource is an operation here, too.
-            graph.implied_operations += getattr(step, "_initialized_value_operations", 0) - (value.op.type == "ReadVariableOp")
+            graph.implied_operations += getattr(step, "_initialized_value_operations", 0) - (value.op.definition is ReadVariableOp)
             reads.append(value + 0)
     return reads[0]
 
