@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import ast
 import io
-import json
 import re
 import tokenize
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from penstock.cli import python2
+from penstock.cli import notebooks, python2
 
 ROOTS = ("tensorflow", "tensorflow_core", "penstock")
 SKIPPED = {".git", ".hg", ".svn", ".tox", ".eggs", "__pycache__", "node_modules", "site-packages"}
@@ -80,12 +79,10 @@ def read_source(path: Path) -> ProgramUses:
 
 def _code_of(path: Path) -> str:
     data = path.read_bytes()
-    if path.suffix != ".ipynb":
+    if not notebooks.is_notebook(path):
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         return data.decode(encoding)
-    cells = json.loads(data).get("cells", [])
-    lines = "\n".join("".join(cell.get("source", "")) for cell in cells if cell.get("cell_type") == "code").splitlines()
-    return "\n".join("pass" if re.match(r"\s*[%!?]", line) else line for line in lines)  # commands of the notebook
+    return "\n".join(map(notebooks.as_python, notebooks.cells(data)))
 
 
 def _why_not_parsed(error: Exception) -> str:

@@ -2,7 +2,8 @@
 
 ``import tensorflow`` gives Penstock, and (unless ``--no-era``) the names that NumPy and the standard library had in 2016-2019 are there.
 ``__main__``, ``__file__``, ``sys.argv`` and ``sys.path[0]`` are as Python sets them; exit codes and exceptions pass through, with tracebacks that
-begin in the program. Processes that the program starts run in the same way (``children.py``).
+begin in the program. Processes that the program starts run in the same way (``children.py``). Of a notebook the cells run one after the other
+(``notebooks.py``).
 """
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import io
 import os
 import sys
 import traceback
+from collections.abc import Iterable
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +21,8 @@ from typing import Any
 
 from penstock.api.alias import install_as_tensorflow
 from penstock.cli import children, era, python2
+from penstock.cli.notebook_commands import NotebookShell
+from penstock.cli.notebooks import NotANotebook, is_notebook, programs
 from penstock.distributed.launch_guard import wait_at_gate
 from penstock.graph.source import program_begins
 
@@ -40,15 +44,16 @@ def run_program(options: argparse.Namespace, command: str) -> int:
     children.prepare(options.era)
     sys.excepthook = _show
     try:
-        code, attributes = _program(options)
-    except (OSError, ImportError) as error:
+        codes, attributes = _program(options)
+    except (OSError, ImportError, NotANotebook) as error:
         print(f"{command}: can't open {options.program!r}: {error}", file=sys.stderr)
         return 2
     program = ModuleType("__main__")
     vars(program).update(attributes, __builtins__=__builtins__)
     sys.modules["__main__"] = program
     program_begins()
-    exec(code, vars(program))
+    for part in codes:
+        exec(part, vars(program))
     return 0
 
 
@@ -59,17 +64,34 @@ def add_program(parser: argparse.ArgumentParser) -> None:
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as in `python -m`")
     kind.add_argument("-c", dest="command", action="store_true", help="PROGRAM is its text, as in `python -c`")
-    parser.add_argument("program", metavar="PROGRAM", help="a file; - is the standard input")
+    parser.add_argument("program", metavar="PROGRAM", help="a file, or a notebook (.ipynb); - is the standard input")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
 
 
-def _program(options: argparse.Namespace) -> tuple[CodeType, dict[str, Any]]:
-    """The code of a program and the attributes of its ``__main__``; sets ``sys.argv`` and ``sys.path[0]`` as Python would."""
+def _program(options: argparse.Namespace) -> tuple[Iterable[CodeType], dict[str, Any]]:
+    """The code of a program, part by part, and the attributes of its ``__main__``; sets ``sys.argv`` and ``sys.path[0]`` as Python would."""
     if options.module:
-        return _find_module(options)
-    if options.command:
-        return _text(options, options.program, "-c", "<string>")
-    return _text(options, sys.stdin.read(), "-", "<stdin>") if options.program == "-" else _read_file(options)
+        code, attributes = _find_module(options)
+    elif options.command:
+        code, attributes = _text(options, options.program, "-c", "<string>")
+    elif options.program == "-":
+        code, attributes = _text(options, sys.stdin.read(), "-", "<stdin>")
+    elif is_notebook(options.program):
+        return _read_notebook(options)
+    else:
+        code, attributes = _read_file(options)
+    return [code], attributes
+
+
+def _read_notebook(options: argparse.Namespace) -> tuple[Iterable[CodeType], dict[str, Any]]:
+    """As Jupyter runs it: in the folder of the notebook, without ``__file__``."""
+    path = Path(options.program).resolve()
+    codes = programs(path)
+    sys.argv = [str(path), *options.arguments]
+    os.chdir(path.parent)
+    _set_first_path("")
+    shell = NotebookShell()
+    return codes, {"__spec__": None, "__package__": None, "get_ipython": lambda: shell, "display": shell.display}
 
 
 def _text(options: argparse.Namespace, source: str, name: str, file: str) -> tuple[CodeType, dict[str, Any]]:
