@@ -78,6 +78,12 @@ def test_errors_name_the_cell_and_its_line(run):
     assert wrong.stdout == "ran\n" and "book.ipynb, cell 2\", line 1" in wrong.stderr and "SyntaxError" in wrong.stderr
 
 
+def test_threads_that_nobody_stops_end_with_the_notebook(run):
+    done = run("import atexit, threading\natexit.register(print, 'at exit')\nthreading.Thread(target=threading.Event().wait, name='runner').start()")
+    assert done.returncode == 0 and done.stdout == "at exit\n"
+    assert done.stderr == "penstock run: the notebook is at its end; threads that it has not stopped end with it: runner\n"
+
+
 def test_what_is_no_notebook_is_refused(run, tmp_path):
     (tmp_path / "books" / "plain.ipynb").write_text("print(1)")
     done = subprocess.run([sys.executable, "-m", "penstock", "run", "books/plain.ipynb"], cwd=tmp_path, env=environment(PENSTOCK_QUIET="1"),

@@ -5,11 +5,13 @@ Everything else that is not known is told on the standard error, with its cell.
 """
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import runpy
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -138,6 +140,22 @@ class NotebookShell:
 
     def _leave_out(self, command: str) -> None:
         print(f"penstock run: {_calling_cell()}: {command} is left out", file=sys.stderr)
+
+
+def end_threads(patience: float = 2.0) -> None:
+    """Ends the process if threads of the notebook go on when its last cell has run, as Jupyter's kernel does that is shut down: notebooks start queue
+    runners and servers that nobody stops. What is to be done at the end of a process is done."""
+    others = [thread for thread in threading.enumerate() if not thread.daemon and thread is not threading.current_thread()]
+    deadline = time.monotonic() + patience
+    for thread in others:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    names = [thread.name for thread in others if thread.is_alive()]
+    if names:
+        print(f"penstock run: the notebook is at its end; threads that it has not stopped end with it: {', '.join(names)}", file=sys.stderr)
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 def _calling_cell() -> str:

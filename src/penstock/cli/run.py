@@ -21,7 +21,7 @@ from typing import Any
 
 from penstock.api.alias import install_as_tensorflow
 from penstock.cli import children, era, python2
-from penstock.cli.notebook_commands import NotebookShell
+from penstock.cli.notebook_commands import NotebookShell, end_threads
 from penstock.cli.notebooks import NotANotebook, is_notebook, programs
 from penstock.distributed.launch_guard import wait_at_gate
 from penstock.graph.source import program_begins
@@ -54,6 +54,8 @@ def run_program(options: argparse.Namespace, command: str) -> int:
     program_begins()
     for part in codes:
         exec(part, vars(program))
+    if not options.module and not options.command and is_notebook(options.program):
+        end_threads()
     return 0
 
 
