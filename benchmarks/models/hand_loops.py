@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from models import architectures as sizes
-from models import data, tf_convnets, tf_models
+from models import data, keras_fits, tf_convnets, tf_models
 from models.architectures import NETS, RATE, Step
 
 
@@ -39,11 +39,18 @@ def resnet(tf):
     return x, y, tf_convnets.Builder(tf).stack(net.layers, x), tf.train.GradientDescentOptimizer(RATE)
 
 
-def make(case, framework):
-    """One epoch of ``mlp_fit`` and its kin."""
+def of_keras_layers(tf, name):
+    """(inputs, labels, logits, optimizer): the network of ``model.fit`` itself, a loop for an LSTM among it."""
+    model, _ = getattr(keras_fits, name)(tf.keras)
+    labels = tf.placeholder(tf.int32, [None] * (len(model.outputs[0].shape) - 1))
+    return model.inputs[0], labels, model.outputs[0], tf.train.AdamOptimizer(RATE) if name == "mlp" else tf.train.GradientDescentOptimizer(RATE)
+
+
+def make(case, framework, keras_layers=False):
+    """One epoch of ``mlp_fit`` and its kin; ``keras_layers``: through the layers that ``model.fit`` trains, instead of operations by hand."""
     tf = tf_models.load(framework)
     name, (batch, batches) = sizes.fit_of(case)
-    x, y, logits, optimizer = globals()[name](tf)
+    x, y, logits, optimizer = of_keras_layers(tf, name) if keras_layers else globals()[name](tf)
     loss = tf_models.cross_entropy(tf, logits, y)
     accuracy = tf.reduce_mean(tf.cast(tf.equal(tf.argmax(logits, -1, output_type=tf.int32), y), tf.float32))
     fetches = [optimizer.minimize(loss), loss, accuracy]

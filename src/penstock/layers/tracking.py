@@ -1,6 +1,7 @@
 """Layers and variables that are set as attributes of a layer belong to it, also inside lists, tuples and dictionaries."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,21 +10,28 @@ from penstock.layers import restoring
 from penstock.variables.variable import Variable
 
 
+_NOTHING, _ITEM, _ITEMS, _VALUES = range(4)  # what a value of a type holds: the value itself, its items, its values
+
+
 def contained(value: Any) -> Iterator[Any]:
     """The layers and variables in an attribute's value."""
-    if isinstance(value, Variable) or _is_layer(value):
+    holds = _holds(type(value))
+    if holds == _ITEM:
         yield value
-    elif isinstance(value, dict):
+    elif holds == _VALUES:
         for item in value.values():
             yield from contained(item)
-    elif isinstance(value, (list, tuple)):
+    elif holds == _ITEMS:
         for item in value:
             yield from contained(item)
 
 
-def _is_layer(value: Any) -> bool:
-    """Whether ``value`` has variables of its own and can be part of a layer."""
-    return hasattr(type(value), "trainable_weights") and hasattr(type(value), "non_trainable_weights")  # of a model they may not be known yet
+@functools.lru_cache(maxsize=1024)  # each fit looks through all attributes of all layers, nearly all of which are numbers, texts and functions
+def _holds(cls: type) -> int:
+    """Where layers and variables may be in a value of a type."""
+    if issubclass(cls, Variable) or (hasattr(cls, "trainable_weights") and hasattr(cls, "non_trainable_weights")):
+        return _ITEM  # of a model its variables may not be known yet
+    return _VALUES if issubclass(cls, dict) else _ITEMS if issubclass(cls, (list, tuple)) else _NOTHING
 
 
 class Tracking:
@@ -62,6 +70,6 @@ class Tracking:
         """The layers that the attributes hold, each once, in the order of the attributes."""
         layers: list[Any] = list(self.__dict__.get("_layers", ()))
         for name, value in self.__dict__.items():
-            if name not in self._untracked:
+            if _holds(type(value)) != _NOTHING and name not in self._untracked:
                 layers += [item for item in contained(value) if not isinstance(item, Variable)]
         return list({id(layer): layer for layer in layers if layer is not self}.values())

@@ -1,4 +1,5 @@
-"""Where batches come from: arrays, generators, Sequences, datasets, tensors. Each source gives flat lists of arrays, epoch by epoch."""
+"""Where batches come from: arrays, datasets, tensors; generators and Sequences are in ``generators.py``. Each source gives flat lists of arrays,
+epoch by epoch."""
 from __future__ import annotations
 
 import itertools
@@ -12,8 +13,6 @@ import numpy as np
 from penstock.data.transformations import cardinality
 from penstock.errors import OutOfRangeError
 from penstock.graph import nest
-from penstock.keras.utils.data import GeneratorEnqueuer, OrderedEnqueuer, SequenceEnqueuer
-from penstock.keras.utils.data import Sequence as KerasSequence
 from penstock.layers.sessions import initialized_session, values_of
 from penstock.ops.data.dataset_core import INFINITE
 
@@ -36,6 +35,10 @@ class Source:
     samples: int | None = None
     announced = True  # is it told how many there are, before the first epoch?
     counts_samples = False  # is what is told called samples, though it is a number of steps?
+    rows: int | None = None  # how many samples there are, where that is told of validation data, though steps are counted
+    is_whole = True  # does an epoch have all samples?
+    total: int | None = None  # of the weights of an evaluation's batches; None: their sum
+    ran_out = False  # were there less batches than were asked for?
 
     def epoch(self) -> Iterator[Batch]:
         """The batches of one epoch."""
@@ -65,9 +68,13 @@ class Source:
 class ArraySource(Source):
     """Rows of arrays: in order, or shuffled by NumPy's global generator: in each epoch, or, if ``epochs`` says how many there will be, at once."""
 
-    def __init__(self, arrays: Sequence[Any], batch_size: int, shuffle: Any = False, epochs: int | None = None) -> None:
+    def __init__(self, arrays: Sequence[Any], batch_size: int, shuffle: Any = False, epochs: int | None = None, limit: int | None = None,
+                 training: bool = False) -> None:
+        """``limit`` is how many batches an epoch has, if that was asked for: training goes on with the next one, evaluations with the first."""
         self._arrays, self._shuffle = [_rows(array) for array in arrays], shuffle
         self._epochs = epochs if shuffle else None
+        self._limit, self._training, self._count = limit, training, epochs or 1
+        self._flow: Iterator[Batch] | None = None
         self._states: list[Any] = []  # of the generator, before the orders of the epochs to come, the last one first: orders themselves may be large
         self.samples = next((len(array) for array in self._arrays if array is not None), 0)
         self._counts_batches = False
@@ -80,11 +87,14 @@ class ArraySource(Source):
     def _set_batch_size(self, size: int) -> None:
         assert self.samples is not None
         self._batch_size, self.steps = size, -(-self.samples // size)
+        self.total = self.steps if self._counts_batches else self.samples
+        self.is_whole = self._limit in (None, self.steps)
+        self.steps = self._limit or self.steps
 
     def shape_of(self, shape: list[int]) -> list[int | None]:
         """The number of rows is known if all batches have the same."""
         assert self.samples is not None
-        return list(shape) if self.steps == 1 or self.samples % self._batch_size == 0 else [None, *shape[1:]]
+        return list(shape) if self.samples <= self._batch_size or self.samples % self._batch_size == 0 else [None, *shape[1:]]
 
     def follow_batches_of(self, size: int, counts_batches: bool) -> None:
         """Gives batches of this size, in order: how Keras evaluates arrays while it trains on a generator. They may weigh the same."""
@@ -93,17 +103,28 @@ class ArraySource(Source):
 
     def epoch(self) -> Iterator[Batch]:
         """The batches of one epoch. Large ones are gathered in a thread, ahead of the step that needs them; a thread costs more than small ones."""
-        batches = self._batches()
+        batches = self._batches() if self._limit is None else self._limited(self._limit)
         return _ahead(batches.__next__, self.steps) if self._shuffle and self._bytes_of_batch() >= _LARGE else batches
 
+    def _limited(self, limit: int) -> Iterator[Batch]:
+        """So many batches, or less, if there are no more."""
+        if self._flow is None or not self._training:
+            self._flow = itertools.chain.from_iterable(self._batches() for _ in range(self._count))
+        for _ in range(limit):
+            batch = next(self._flow, None)
+            if batch is None:
+                self.ran_out = True
+                return
+            yield batch
+
     def _bytes_of_batch(self) -> int:
-        return sum(getattr(array, "nbytes", 0) for array in self._arrays if array is not None) // max(1, self.steps or 1)
+        return sum(getattr(array, "nbytes", 0) for array in self._arrays if array is not None) * self._batch_size // max(1, self.samples or 1)
 
     def _batches(self) -> Iterator[Batch]:
         assert self.samples is not None
         size, arrays = self._batch_size, self._arrays
         order = self._order()
-        if self.steps == 1 and self._epochs is None:  # as Keras has it: one batch is all data, in their own order
+        if self.samples <= size and self._epochs is None:  # as Keras has it: one batch is all data, in their own order
             yield Batch([_dense(array) for array in arrays], self.samples, self.samples)
             return
         for start in range(0, self.samples, size):
@@ -146,12 +167,12 @@ class WholeArraySource(Source):
 
     def __init__(self, arrays: Sequence[Any], steps: int) -> None:
         self._arrays, self.steps = [_dense(array) for array in arrays], steps
+        self.rows, self.total = len(self._arrays[0]), steps
 
     def epoch(self) -> Iterator[Batch]:
         """The same batch each time."""
-        size = len(self._arrays[0])
         for _ in range(self.steps or 0):
-            yield Batch(self._arrays, size, 1)
+            yield Batch(self._arrays, 1, 1)
 
 
 class CallSource(Source):
@@ -163,7 +184,7 @@ class CallSource(Source):
         self._fetch, self._prepare, self.steps, self._restart, self._size = fetch, prepare, steps, restart, size
         self._known, self._fresh = steps is not None, True
         self._waiting: list[Any] = []
-        self.ran_out = False
+        self.total = steps
 
     def shape_of(self, shape: list[int]) -> list[int | None]:
         """Of elements of a dataset, some of the first axes may be unknown."""
@@ -200,7 +221,7 @@ class CallSource(Source):
 
 
 def _ahead(fetch: Callable[[], Any], limit: int | None) -> Iterator[Any]:
-    """The values of ``fetch``, each fetched while earlier ones are used; ends at the limit, or with OutOfRangeError."""
+    """The values of ``fetch``, each fetched while earlier ones are used; ends at the limit, or where there are no more."""
     values: queue.Queue[Any] = queue.Queue(_AHEAD)
     stop, end = threading.Event(), object()
 
@@ -217,7 +238,7 @@ def _ahead(fetch: Callable[[], Any], limit: int | None) -> Iterator[Any]:
         while not stop.is_set() and (limit is None or count < limit):
             try:
                 put((True, fetch()))
-            except OutOfRangeError:
+            except (OutOfRangeError, StopIteration):
                 break
             except BaseException as error:  # the consumer raises it
                 put((False, error))
@@ -304,78 +325,3 @@ def tensor_source(tensors: Any, prepare: Callable[[Any], Sequence[Any]], steps: 
         return nest.pack_sequence_as(tensors, [next(values) if hasattr(each, "op") else each for each in flat])
 
     return CallSource(fetch, prepare, steps, None)
-
-
-class GeneratorSource(Source):
-    """What a generator or a Sequence gives, fetched by worker threads or processes."""
-
-    announced = False
-
-    def __init__(self, generator: Any, prepare: Callable[[Any], Sequence[Any]], steps: int | None, workers: int = 1,
-                 use_multiprocessing: bool = False, max_queue_size: int = 10, shuffle: bool = False, steps_name: str = "steps",
-                 newer_loop: bool = False) -> None:
-        self.announced = newer_loop
-        self._prepare, self.steps, self._sequence = prepare, steps, isinstance(generator, KerasSequence)
-        if self.steps is None:
-            if not self._sequence:
-                raise ValueError(f"Please specify the number of steps via the `{steps_name}` argument.")
-            self.steps = len(generator)
-        if newer_loop and self._sequence and self.steps == len(generator):
-            self.samples = self.steps * _samples_in(generator[0])
-        self._generator = generator
-        self._began = self.ran_out = False
-        self._last_size = 1
-        self._enqueuer: SequenceEnqueuer | None = None
-        if self._sequence and workers > 0:
-            self._enqueuer = OrderedEnqueuer(generator, use_multiprocessing=use_multiprocessing, shuffle=shuffle)
-        elif workers > 0:
-            self._enqueuer = GeneratorEnqueuer(generator, use_multiprocessing=use_multiprocessing)
-        if self._enqueuer is not None:
-            self._enqueuer.start(workers=workers, max_queue_size=max_queue_size)
-            self._values: Iterator[Any] = self._enqueuer.get()
-        else:
-            self._values = _endless(generator) if self._sequence else generator
-
-    def first(self) -> Any:
-        """The first element."""
-        value = next(self._values)
-        self._values = itertools.chain([value], self._values)
-        return value
-
-    def epoch(self) -> Iterator[Batch]:
-        """``steps`` batches, or less, if a generator ends."""
-        for _ in range(self.steps or 0):
-            try:
-                value = next(self._values)
-            except StopIteration:
-                self.ran_out = self._began  # one that gives nothing at all is an error
-                return
-            self._began = True
-            self._last_size = _samples_in(value)
-            yield Batch(self._prepare(value), self._last_size, 1)
-
-    def lead(self, held_out: Source) -> None:
-        """Has arrays be evaluated in batches as large as the last one."""
-        if isinstance(held_out, ArraySource):
-            held_out.follow_batches_of(self._last_size, not self.announced)
-
-    def end_epoch(self) -> None:
-        """Tells a Sequence that an epoch is over, where no other thread does."""
-        if self._sequence and self._enqueuer is None:
-            self._generator.on_epoch_end()
-
-    def close(self) -> None:
-        """Ends the workers."""
-        if self._enqueuer is not None:
-            self._enqueuer.stop()
-
-
-def _samples_in(element: Any) -> int:
-    """The number of samples in what a generator gave."""
-    first = nest.flatten(element)[0]
-    return len(first) if hasattr(first, "__len__") else 1
-
-
-def _endless(sequence: Any) -> Iterator[Any]:
-    while True:
-        yield from (sequence[index] for index in range(len(sequence)))

@@ -33,13 +33,15 @@ class Run(NamedTuple):
     step: StepFunction
     batch_size: int | None = None
     verbose: int = 0
+    steps_name: str = "steps"  # the argument that says how many batches there are
 
 
 class _MeanLoss:
-    """The mean of the loss over batches, and the last value of each metric."""
+    """The mean of the loss over batches, and the last value of each metric. As in TensorFlow, an evaluation that has less batches than were asked
+    for divides by the ``total`` that was asked for."""
 
-    def __init__(self) -> None:
-        self._loss, self._weight = 0.0, 0
+    def __init__(self, total: int | None = None) -> None:
+        self._loss, self._weight, self._total = 0.0, 0, total
         self._metrics: list[Any] = []
 
     def add(self, outputs: list[Any], weight: int) -> None:
@@ -48,7 +50,7 @@ class _MeanLoss:
 
     def results(self) -> list[Any]:
         """The loss, and the metrics; nothing, if there was no batch."""
-        return [self._loss / self._weight, *self._metrics] if self._weight else []
+        return [self._loss / (self._total or self._weight), *self._metrics] if self._weight else []
 
 
 class _Outputs:
@@ -87,14 +89,16 @@ class _Outputs:
 def run_epoch(run: Run, callbacks: CallbackList, progbar: ProgbarLogger) -> list[Any]:
     """Runs all batches once; the results of the epoch."""
     names = run.model.metrics_names if run.mode != "predict" else []
-    total: Any = _Outputs(run.source.samples) if run.mode == "predict" else _MeanLoss()
+    source = run.source
+    total: Any = _Outputs(source.samples if source.is_whole else None) if run.mode == "predict" else \
+        _MeanLoss(source.total if run.mode == "test" else None)
     mode, model = run.mode, run.model
     step = run.step.bound() if isinstance(run.step, (ArrayStep, LoopStep)) else run.step
     begin, end = callbacks.batch_hooks(mode, "begin"), callbacks.batch_hooks(mode, "end")
     if run.verbose:
         begin, end = [*begin, progbar.on_batch_begin], [*end, progbar.on_batch_end]
     told = bool(begin or end)
-    for number, (arrays, size, weight) in enumerate(run.source.epoch()):
+    for number, (arrays, size, weight) in enumerate(source.epoch()):
         logs: dict[str, Any] = {"batch": number, "size": size} if told else {}
         for hook in begin:
             hook(number, logs)
@@ -164,6 +168,7 @@ def iterate(run: Run, callbacks: Any = None, inside: bool = False) -> list[Any]:
     listed.begin(run.mode)
     bar.on_epoch_begin(0)
     results = run_epoch(run, listed, bar)
+    _check_length(run, 1)
     if not results and run.mode != "predict":
         raise ValueError(_EMPTY)
     bar.on_epoch_end(0, {} if run.mode == "predict" else dict(zip(model.metrics_names, results)))
@@ -213,9 +218,8 @@ def train(run: Run, epochs: int, callbacks: Any = None, validation: Validation |
             validation.run.source.rewind()  # every evaluation sees the same elements of a dataset
             run.source.lead(validation.run.source)
             results = iterate(validation.run, listed, inside=True)
-            _check_length(validation.run, 1)
             logs.update({f"val_{name}": value for name, value in zip(model.metrics_names, results)})
-        if any(getattr(each.source, "ran_out", False) for each in (run, *([validation.run] if validation is not None else ()))):
+        if any(each.source.ran_out for each in (run, *([validation.run] if validation is not None else ()))):
             model.stop_training = True
         listed.on_epoch_end(epoch, logs)
         bar.on_epoch_end(epoch, logs)
@@ -237,7 +241,8 @@ def print_extent(run: Run, validation: Validation | None) -> None:
     unit = "steps" if source.samples is None and not source.counts_samples else "samples"
     text = f"Train on {source.samples or source.steps} {unit}"
     if validation is not None:
-        number = validation.run.source.samples or validation.run.source.steps
+        held_out = validation.run.source
+        number = held_out.rows or held_out.samples or held_out.steps
         text += f", validate on {number} {unit}" if number else ""
     print(text)
 
@@ -256,13 +261,17 @@ def _end_source(run: Run, bar: ProgbarLogger, epochs: int) -> None:
 
 def _check_ran_out(run: Run) -> None:
     """ValueError if there are no batches at all, rather than less than were asked for."""
-    if not getattr(run.source, "ran_out", False):
+    if not run.source.ran_out:
         raise ValueError(_EMPTY)
 
 
 def _check_length(run: Run, epochs: int) -> None:
-    """Warns if a dataset had less batches than it was to give."""
-    if getattr(run.source, "ran_out", False):
-        logging.warning("Your dataset ran out of data; interrupting training. Make sure that your dataset can generate at least "
-                        "`steps_per_epoch * epochs` batches (in this case, %d batches). You may need to use the repeat() function when building "
-                        "your dataset.", (run.source.steps or 0) * epochs)
+    """Warns, in the words of Keras's loops, if there were less batches than asked for."""
+    if not run.source.ran_out:
+        return
+    what, of, name = ("dataset", "dataset", run.steps_name) if run.source.announced else ("dataset iterator", "iterator", run.steps_name)
+    if run.model.has_newer_loop:
+        what, of, name = "input", "dataset or generator", "steps_per_epoch"
+    logging.warning("Your %s ran out of data; interrupting training. Make sure that your %s can generate at least `%s * epochs` batches (in this "
+                    "case, %d batches). You may need to use the repeat() function when building your dataset.",
+                    what, of, name, (run.source.steps or 0) * epochs)

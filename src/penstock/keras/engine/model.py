@@ -2,9 +2,7 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import inspect
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,15 +15,15 @@ from penstock.graph.node import Tensor
 from penstock.imperative.eager_graph import EagerGraph
 from penstock.imperative.symbolic import graph_for_symbols, in_symbolic_graph
 from penstock.keras.backend.steps import ArrayStep
-from penstock.keras.engine import multi_worker, standardize
-from penstock.keras.engine.batches import ArraySource, CallSource, GeneratorSource, Source, WholeArraySource, dataset_source, tensor_source
+from penstock.keras.engine import multi_worker, runs, standardize
+from penstock.keras.engine.batches import Source
 from penstock.keras.engine.compiled import Compiled, fixed_phase
 from penstock.keras.engine.eager_steps import EagerCompiled, predict_step
-from penstock.keras.engine.loop import Run, Validation, iterate, train
+from penstock.keras.engine.generators import Workers
+from penstock.keras.engine.loop import Validation, iterate, train
 from penstock.keras.engine.network import Network
 from penstock.keras.optimizers import registry as optimizers
 from penstock.keras.saving import entry as saving
-from penstock.keras.utils.data import Sequence
 from penstock.layers import settings
 from penstock.layers.branching import learning_phase
 from penstock.layers.sessions import values_of
@@ -267,92 +265,11 @@ class Model(Network):
     @in_symbolic_graph
     def _run_batch(self, mode: str, source: Source, element: Any, class_weight: Any = None) -> list[Any]:
         """Runs a step on what a generator or a dataset gave: inputs, or a tuple of inputs, targets and weights."""
-        x, y, weight = _unpack(element, mode)
+        x, y, weight = runs.unpacked(element, mode)
         if mode == "predict":
             return self._predict_function(source)(self._standardize(x, training=False)[0])
         xs, ys, weights = self._standardize(x, y, weight, class_weight)
         return self._step_for(mode, weights, source)([*xs, *ys, *(each for each in weights if each is not None)])
-
-    def _source(self, x: Any, steps: int | None, steps_name: str, workers: int, use_multiprocessing: bool, max_queue_size: int,
-                shuffle: Any) -> Source | None:
-        """The source of batches of a dataset, a generator, a Sequence or tensors; None for arrays."""
-        def unchanged(value: Any) -> Any:
-            return [value]
-
-        if hasattr(x, "make_initializable_iterator"):
-            return dataset_source(x, unchanged, steps, steps_name)
-        if isinstance(x, Sequence) or (hasattr(x, "__next__") and not isinstance(x, Tensor)):
-            return GeneratorSource(x, unchanged, steps, workers, use_multiprocessing, max_queue_size, bool(shuffle) and isinstance(x, Sequence),
-                                   steps_name, self.has_newer_loop)
-        if any(isinstance(value, Tensor) for value in nest.flatten(x)):
-            if steps is None:
-                raise ValueError("When using data tensors as input to a model, you should specify the `steps_per_epoch` argument.")
-            return tensor_source(x, unchanged, steps)
-        return None
-
-    def _run(self, mode: str, x: Any, y: Any, sample_weight: Any, class_weight: Any, batch_size: int | None, steps: int | None, verbose: int,
-             shuffle: Any = False, workers: int = 1, use_multiprocessing: bool = False, max_queue_size: int = 10, steps_name: str = "steps",
-             epochs: int | None = None) -> Run:
-        """How to run one epoch over some data; ``steps_name`` is the argument that said how many batches it has."""
-        shared = mode == "train" and multi_worker.are_several(self._strategy)
-        whole = (x, y) if y is not None and not hasattr(x, "make_initializable_iterator") else x
-        symbolic = x is not None and y is not None and any(isinstance(value, Tensor) for value in nest.flatten((x, y)))
-        if _has_batches(x):
-            if batch_size is not None:
-                raise ValueError("The `batch_size` argument must not be specified for the given input type. "
-                                 f"Received input: {x}, batch_size: {batch_size}")
-            if y is not None and not symbolic:
-                if hasattr(x, "make_initializable_iterator"):
-                    raise ValueError(f"You passed a dataset or dataset iterator ({x}) as input `x` to your model. In that case, you should not "
-                                     "specify a target (`y`) argument, since the dataset or dataset iterator generates both input data and "
-                                     f"target data. Received: {y}")
-                raise ValueError("`y` argument is not supported when data is a generator or Sequence instance. Instead pass targets as the second "
-                                 "element of the generator.")
-            if sample_weight is not None and not symbolic:
-                raise ValueError("`sample_weight` argument is not supported when data is a dataset, a generator or Sequence instance. Instead pass "
-                                 "sample weights as the third element of what it gives.")
-        source = self._source(whole if symbolic else x, steps, steps_name, workers, use_multiprocessing, max_queue_size, shuffle)
-        if source is not None:
-            if not self.inputs and mode != "predict":  # names of metrics are asked for before the first batch
-                self._ensure_inputs(_unpack(source.first(), mode)[0])
-            take = self._share_of_batches(source, class_weight) if shared else lambda element: element
-            return Run(self, mode, source, lambda arrays: self._run_batch(mode, source, take(arrays[0]), class_weight), batch_size, verbose)
-        xs, ys, weights = self._standardize(x, y, sample_weight, class_weight, training=mode != "predict")
-        arrays = [*xs, *ys, *(weight for weight in weights if weight is not None)]
-
-        def run(source: Source, batch_size: int | None) -> Run:
-            step = self._predict_function(source) if mode == "predict" else self._step_for(mode, weights, source)
-            return Run(self, mode, source, step, batch_size, verbose)
-
-        if not arrays:  # all that the model needs are tensors of the user's
-            if steps is None:
-                raise ValueError("If your model has no inputs that are fed, you should specify the number of steps.")
-            return run(CallSource(list, list, steps, None), batch_size)
-        batch_size = self._checked_batch_size(batch_size)
-        if steps is not None and not shared and not (self.has_newer_loop and mode != "predict"):
-            return run(WholeArraySource(arrays, steps), batch_size)
-        size = batch_size or (32 if steps is None else _rows_per_step(len(arrays[0]), steps))
-        if self.stateful and len(arrays[0]) % size:
-            raise ValueError("In a stateful network, you should only pass inputs with a number of samples that can be divided by the batch size. "
-                             f"Found: {len(arrays[0])} samples")
-        if shared:
-            arrays, size = multi_worker.share_of(self._strategy, arrays), multi_worker.share_of_size(self._strategy, size)
-        return run(ArraySource(arrays, size, shuffle, epochs if self.has_newer_loop else None), size)
-
-    def _share_of_batches(self, source: Source, class_weight: Any) -> Callable[[Any], Any]:
-        """What takes this worker's part of the batches of a source; the step of training is made, so that all workers can begin it together."""
-        self._step_for("train", self._standardize(*_unpack(source.first(), "train"), class_weight)[2])
-        return functools.partial(multi_worker.share_of, self._strategy)
-
-    def _checked_batch_size(self, given: int | None) -> int | None:
-        """The size of batches: what was asked for, which must be that of the inputs if they have one."""
-        if given is not None and given < 1:
-            raise ValueError(f"`batch_size` should be a positive number of samples. Found: {given}")
-        shapes = [tensor.shape.as_list() for tensor in self._feed_inputs if tensor.shape.ndims and self._is_graph_network]
-        fixed = shapes[0][0] if shapes else None
-        if given and fixed and given != fixed:
-            raise ValueError(f"The `batch_size` argument value {given} is incompatible with the specified batch size of your Input Layer: {fixed}")
-        return given or fixed
 
     # --- training ----------------------------------------------------------------------------------------------------
 
@@ -367,27 +284,25 @@ class Model(Network):
             epochs = kwargs.pop("nb_epoch")
         if kwargs:
             raise TypeError(f"Unrecognized keyword arguments: {kwargs}")
+        loop = runs.Loop(Workers(workers, use_multiprocessing, max_queue_size), self.has_newer_loop)
+        return self._fit(loop, x, y, batch_size, epochs, verbose, callbacks, validation_split, validation_data, shuffle, class_weight, sample_weight,
+                         initial_epoch, steps_per_epoch, validation_steps, validation_freq)
+
+    def _fit(self, loop: runs.Loop, x: Any, y: Any, batch_size: int | None, epochs: int, verbose: int, callbacks: Any, validation_split: float,
+             validation_data: Any, shuffle: Any, class_weight: Any, sample_weight: Any, initial_epoch: int, steps_per_epoch: int | None,
+             validation_steps: int | None, validation_freq: Any) -> Any:
         self._assert_compiled()
-        feeding: dict[str, Any] = {"workers": workers, "use_multiprocessing": use_multiprocessing, "max_queue_size": max_queue_size}
         held_out = None
         if validation_data is None and validation_split and 0.0 < validation_split < 1.0:
             (x, y, sample_weight), held_out = self._split(x, y, sample_weight, class_weight, validation_split)
             class_weight = None if isinstance(class_weight, dict) else class_weight
         elif validation_data is not None:
-            held_out = _unpacked_validation(validation_data)
+            held_out = runs.unpacked_validation(validation_data)
         elif validation_steps:
             raise ValueError("`validation_steps` should not be specified if `validation_data` is None.")
-        run = self._run("train", x, y, sample_weight, class_weight, batch_size, steps_per_epoch, verbose, shuffle,
-                        steps_name="steps_per_epoch", epochs=epochs, **feeding)
-        validation = None
-        if held_out is not None:
-            val_x, val_y, val_weight = held_out
-            # In graphs Keras shuffles these, too: which batches come next in training depends on it, since both use NumPy's generator.
-            shuffles = not isinstance(outermost(default_graph()), EagerGraph)
-            shown = verbose if isinstance(run.source, GeneratorSource) and not self.has_newer_loop else 0  # only an evaluation of theirs has a bar
-            held = self._run("test", val_x, val_y, val_weight, None, None if _has_batches(val_x) else batch_size, validation_steps, shown, shuffles,
-                             steps_name="validation_steps", **feeding)
-            validation = Validation(held, validation_freq)
+        run = runs.make(self, "train", runs.Data(x, y, sample_weight, class_weight), loop, batch_size, steps_per_epoch, verbose, shuffle, epochs)
+        validation = None if held_out is None else Validation(
+            runs.held_out(run, runs.Data(*held_out), loop, batch_size, validation_steps, verbose), validation_freq)
         self._check_trainable_weights_consistency()
         begin = multi_worker.together(self._strategy) if multi_worker.are_several(self._strategy) else contextlib.nullcontext()
         try:
@@ -400,7 +315,7 @@ class Model(Network):
 
     def _split(self, x: Any, y: Any, sample_weight: Any, class_weight: Any, share: float) -> tuple[Any, Any]:
         """(x, y, weights) for training and for validation: the last samples are held out."""
-        if _has_batches(x):
+        if runs.has_batches(x):
             if not hasattr(x, "make_initializable_iterator"):
                 raise ValueError("If your data is in the form of a Python generator, you cannot use `validation_split`.")
             raise ValueError("`validation_split` argument is not supported when input `x` is a dataset or a dataset iterator. "
@@ -423,8 +338,12 @@ class Model(Network):
                  use_multiprocessing: bool = False) -> Any:
         """The loss, or the loss and the metrics."""
         self._assert_compiled()
-        run = self._run("test", x, y, sample_weight, None, batch_size, steps, verbose, workers=workers, use_multiprocessing=use_multiprocessing,
-                        max_queue_size=max_queue_size)
+        return self._iterate("test", runs.Loop(Workers(workers, use_multiprocessing, max_queue_size), self.has_newer_loop), x, y, batch_size, verbose,
+                             sample_weight, steps, callbacks)
+
+    def _iterate(self, mode: str, loop: runs.Loop, x: Any, y: Any, batch_size: int | None, verbose: int, sample_weight: Any, steps: int | None,
+                 callbacks: Any) -> Any:
+        run = runs.make(self, mode, runs.Data(x, y, sample_weight), loop, batch_size, steps, verbose)
         try:
             return _one_or_all(iterate(run, callbacks))
         finally:
@@ -434,12 +353,8 @@ class Model(Network):
     def predict(self, x: Any, batch_size: int | None = None, verbose: int = 0, steps: int | None = None, callbacks: Any = None,
                 max_queue_size: int = 10, workers: int = 1, use_multiprocessing: bool = False) -> Any:
         """The outputs for all samples."""
-        run = self._run("predict", x, None, None, None, batch_size, steps, verbose, workers=workers, use_multiprocessing=use_multiprocessing,
-                        max_queue_size=max_queue_size)
-        try:
-            return _one_or_all(iterate(run, callbacks))
-        finally:
-            run.source.close()
+        return self._iterate("predict", runs.Loop(Workers(workers, use_multiprocessing, max_queue_size), self.has_newer_loop), x, None, batch_size,
+                             verbose, None, steps, callbacks)
 
     @in_symbolic_graph
     def train_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None, reset_metrics: bool = True) -> Any:
@@ -483,26 +398,25 @@ class Model(Network):
                       max_queue_size: int = 10, workers: int = 1, use_multiprocessing: bool = False, shuffle: bool = True,
                       initial_epoch: int = 0) -> Any:
         """Trains on batches that a generator or a Sequence gives."""
-        return self.fit(generator, steps_per_epoch=steps_per_epoch, epochs=epochs, verbose=verbose, callbacks=callbacks,
-                        validation_data=validation_data, validation_steps=validation_steps, validation_freq=validation_freq,
-                        class_weight=class_weight, max_queue_size=max_queue_size, workers=workers, use_multiprocessing=use_multiprocessing,
-                        shuffle=shuffle, initial_epoch=initial_epoch)
+        return self._fit(runs.Loop(Workers(workers, use_multiprocessing, max_queue_size)), generator, None, None, epochs, verbose, callbacks, 0.0,
+                         validation_data, shuffle, class_weight, None, initial_epoch, steps_per_epoch, validation_steps, validation_freq)
 
     @_with_older_names
     @in_symbolic_graph
     def evaluate_generator(self, generator: Any, steps: int | None = None, callbacks: Any = None, max_queue_size: int = 10, workers: int = 1,
                            use_multiprocessing: bool = False, verbose: int = 0) -> Any:
         """Evaluates on batches that a generator or a Sequence gives."""
-        return self.evaluate(generator, steps=steps, callbacks=callbacks, max_queue_size=max_queue_size, workers=workers,
-                             use_multiprocessing=use_multiprocessing, verbose=verbose)
+        self._assert_compiled()
+        loop = runs.Loop(Workers(workers, use_multiprocessing, max_queue_size))
+        return self._iterate("test", loop, generator, None, None, verbose, None, steps, callbacks)
 
     @_with_older_names
     @in_symbolic_graph
     def predict_generator(self, generator: Any, steps: int | None = None, callbacks: Any = None, max_queue_size: int = 10, workers: int = 1,
                           use_multiprocessing: bool = False, verbose: int = 0) -> Any:
         """The outputs for batches that a generator or a Sequence gives."""
-        return self.predict(generator, steps=steps, callbacks=callbacks, max_queue_size=max_queue_size, workers=workers,
-                            use_multiprocessing=use_multiprocessing, verbose=verbose)
+        loop = runs.Loop(Workers(workers, use_multiprocessing, max_queue_size))
+        return self._iterate("predict", loop, generator, None, None, verbose, None, steps, callbacks)
 
     # --- files -------------------------------------------------------------------------------------------------------
 
@@ -548,40 +462,6 @@ def _placeholder_for(value: Any, name: str) -> Any:
     rank = value.ndim if isinstance(value, np.ndarray) else value.shape.ndims
     extents = value.shape if isinstance(value, np.ndarray) else value.shape.as_list()
     return placeholder(kind, [None, *extents[1:]] if rank and rank > 1 else [None, 1], name=name)
-
-
-def _unpack(element: Any, mode: str) -> tuple[Any, Any, Any]:
-    """(inputs, targets, weights) of what a generator or a dataset gave."""
-    if mode == "predict":
-        return (element[0] if isinstance(element, tuple) and len(element) in (2, 3) else element), None, None
-    element = element if isinstance(element, tuple) else (element,)  # a list, too, is inputs alone
-    if len(element) not in (1, 2, 3):
-        raise ValueError(f"Output of generator should be a tuple of 1 or 2 or 3 elements: (input,) or (input, target) or (input, target, "
-                         f"sample_weights). Received {element}")
-    return (*element, *[None] * (3 - len(element)))
-
-
-def _has_batches(x: Any) -> bool:
-    """Whether data come in batches already: as a dataset, a generator or a Sequence."""
-    return hasattr(x, "make_initializable_iterator") or isinstance(x, Sequence) or (hasattr(x, "__next__") and not isinstance(x, Tensor))
-
-
-def _unpacked_validation(data: Any) -> tuple[Any, Any, Any]:
-    if hasattr(data, "make_initializable_iterator") or hasattr(data, "__next__") or isinstance(data, Sequence):
-        return data, None, None
-    if not isinstance(data, (list, tuple)) or len(data) not in (1, 2, 3):
-        raise ValueError("When passing a `validation_data` argument, it must contain either 2 items (x_val, y_val), or 3 items (x_val, y_val, "
-                         "val_sample_weights), or alternatively it could be a dataset or a dataset or a dataset iterator. However we received "
-                         f"`validation_data={data}`")
-    return (*data, *[None] * (3 - len(data)))
-
-
-def _rows_per_step(samples: int, steps: int) -> int:
-    """The size of batches that make so many steps of so many samples. ValueError if there are none."""
-    if samples % steps:
-        raise ValueError(f"The number of samples {samples} is not divisible by steps {steps}. Please change the number of steps to a value that can "
-                         "consume all the samples")
-    return samples // steps
 
 
 def _one_or_all(values: list[Any]) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from penstock.keras.saving.conversion import converted_weights
 from penstock.keras.saving.description import KERAS_VERSION, compile_arguments, model_from_config, training_config
 from penstock.keras.saving.json_values import plain
+from penstock.keras.saving.portable import portable, portable_optimizer, state_of_other_keras
 from penstock.layers.sessions import assign_values, values_of
 from penstock.platform import logging
 
@@ -159,12 +160,13 @@ def _assign(pairs: list[tuple[Any, Any]]) -> None:
 
 def save_model(model: Any, filepath: Any, include_optimizer: bool = True) -> None:
     """Writes a model: configuration, weights, training configuration, state of the optimizer."""
-    config = {"class_name": type(model).__name__, "config": model.get_config()}
+    config = portable({"class_name": type(model).__name__, "config": model.get_config()})
     with opened(filepath, "w") as file:
         file.attrs["keras_version"], file.attrs["backend"] = KERAS_VERSION, "tensorflow"
         file.attrs["model_config"] = np.bytes_(json.dumps(config, default=plain).encode("utf-8"))
         training = training_config(model) if include_optimizer else None
         if training is not None:
+            training["optimizer_config"] = portable_optimizer(training["optimizer_config"])
             file.attrs["training_config"] = np.bytes_(json.dumps(training, default=plain).encode("utf-8"))
         save_weights(file.create_group("model_weights"), model.layers)
         if training is not None and model.optimizer.weights:
@@ -199,6 +201,8 @@ def _compile(model: Any, file: Any, custom_objects: Any) -> None:
     model._make_train_function()
     group = file["optimizer_weights"]
     values = [np.asarray(group[name]) for name in _read_names(group, "weight_names")]
+    if not _origin(file)[0].endswith("-tf"):
+        values = state_of_other_keras(values, model.optimizer.weights)
     try:
         model.optimizer.set_weights(values)
     except ValueError as error:

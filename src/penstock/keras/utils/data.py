@@ -9,7 +9,7 @@ import random
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
 
@@ -183,6 +183,20 @@ class OrderedEnqueuer(SequenceEnqueuer):
             self.queue.task_done()
             if value is not None:
                 yield value
+
+
+class EpochEnqueuer(OrderedEnqueuer):
+    """The batches of a Sequence that some numbers name, in their order, once: one epoch, of whose end the Sequence is told by others."""
+
+    def __init__(self, sequence: Any, indices: Iterable[int], use_multiprocessing: bool = False) -> None:
+        super().__init__(sequence, use_multiprocessing)
+        self._indices = indices
+
+    def _run(self) -> None:
+        with self._executor() as executor:
+            for index in self._indices:
+                if not self._put(executor.submit(_item, self.uid, index)):
+                    return
 
 
 class GeneratorEnqueuer(SequenceEnqueuer):
