@@ -46,7 +46,7 @@ class LocalCluster:
         """Starts a task with a cluster, and perhaps at an address, that the others were not given."""
         address = address or task
         peers = Peers(spec.addresses(), self.network.transport(address), task)
-        worker = Worker(task, config, peers.fetch)
+        worker = Worker(task, config, peers)
         self.workers[task] = worker
         self.network.listen(address, Service(Master(worker, peers), worker, lambda: self.network.kill(address)))
 

@@ -88,7 +88,7 @@ class GuestClusters:
         if task not in tasks:
             raise InvalidArgumentError(None, None, f"{task} is not a task of the cluster that it is to join")
         peers = Peers(tasks, _Labelled(self._transport, cluster), task)
-        worker = Worker(task, self._config, peers.fetch)
+        worker = Worker(task, self._config, peers)
         if not isolated:
             worker.resources = self._host.resources
         member = Membership(cluster, worker, peers)

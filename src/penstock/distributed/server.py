@@ -49,7 +49,7 @@ class Server:
         self._listener = kind.listen(self._task, address, len(tasks))
         self._transport = kind.transport(self._listener.address)
         peers = Peers({**tasks, self._task: self._listener.address}, self._transport, self._task)
-        self._worker = Worker(self._task, definition.default_session_config, peers.fetch)
+        self._worker = Worker(self._task, definition.default_session_config, peers)
         hosts = [each.rpartition(":")[0] for each in tasks.values()]
         self._worker.has_neighbours = hosts.count(address.rpartition(":")[0]) > 1
         guests = GuestClusters(self._worker, definition.default_session_config, self._transport, [self._listener.address, *self._listener.aliases])

@@ -1,7 +1,7 @@
 """The worker: what a task does for the masters of a cluster. It keeps registered parts of graphs, runs them, and hands
 their tensors to other tasks.
 
-No sockets here: ``service.py`` maps messages to these methods, and ``fetch`` asks other tasks for their tensors.
+No sockets here: ``service.py`` maps messages to these methods, and ``peers`` are asked for the tensors of other tasks.
 Variables, queues and tables live in the task's containers and are shared by all sessions by name; what belongs to a
 session (random states) goes with it.
 """
@@ -22,8 +22,10 @@ from tensorboard.compat.proto.graph_pb2 import GraphDef
 from penstock.distributed.activity import Activity
 from penstock.distributed.cluster_spec import task_of
 from penstock.distributed.parts import program_of
+from penstock.distributed.peers import Peers
 from penstock.distributed.probing import TaskProbe
-from penstock.distributed.steps import Deliver, Fetch, Steps
+from penstock.distributed.remote_calls import RemoteCalls
+from penstock.distributed.steps import Deliver, Steps
 from penstock.distributed.tenants import Tenants
 from penstock.errors import AbortedError, InternalError, InvalidArgumentError, OpError
 from penstock.execute.environment import Environment
@@ -73,16 +75,18 @@ class Registered:
 class Worker:
     """One task. ``incarnation`` tells this process from an earlier or later one at the same address."""
 
-    def __init__(self, task: str, config: Any, fetch: Fetch) -> None:
+    def __init__(self, task: str, config: Any, peers: Peers) -> None:
         self.task, self.incarnation = task, secrets.randbits(62) | 1
         self.devices: list[Device] = local_devices(config, task, self.incarnation)
         self._threads = config.intra_op_parallelism_threads if config is not None else 0
         self.resources = Resources()
-        self.steps = Steps(task, fetch)
+        self.steps = Steps(task, peers.fetch)
+        self._peers = peers
         self.has_neighbours = False  # do other tasks of the cluster use the CPUs of this machine?
         self.activity = Activity()
         self.tenants = Tenants()
         self._sessions: dict[str, Pipeline] = {}
+        self._remote: dict[str, RemoteCalls] = {}  # of each session
         self._graphs: dict[str, Registered] = {}  # by handle
         self._numbers = itertools.count()
         self._lock = threading.Lock()
@@ -98,18 +102,21 @@ class Worker:
         with self._lock:
             pipeline = self._sessions.get(session)
             if pipeline is None:
-                pipeline = self._sessions[session] = self._pipeline(config)
+                pipeline = self._sessions[session] = self._pipeline(session, config)
             handle = f"{self.incarnation:x}-{next(self._numbers)}"  # a handle of an earlier incarnation is never found
         planned = PlannedStep(pipeline, program, frames)
         planned.prepare()
         self._graphs[handle] = Registered(session, planned, len(program.args), self._senders(program))
         return handle
 
-    def _pipeline(self, config: ConfigProto) -> Pipeline:
+    def _pipeline(self, session: str, config: ConfigProto) -> Pipeline:
         """Plans the parts of a session, by the session's options; threads that it does not name are the task's."""
         resources = Resources() if config.isolate_session_state else self.resources
         threads = config.intra_op_parallelism_threads or self._threads
-        return Pipeline(Environment(self.devices, config.allow_soft_placement, resources=resources, threads=threads, passes=options_of(config)))
+        environment = Environment(self.devices, config.allow_soft_placement, resources=resources, threads=threads, passes=options_of(config))
+        remote = self._remote[session] = RemoteCalls(session, config, self._peers)
+        environment.call_on_task = remote.call
+        return Pipeline(environment)
 
     def _senders(self, program: Program) -> list[str]:
         """The other tasks that tensors come from."""
@@ -120,9 +127,11 @@ class Worker:
         """Forgets the parts of a session and what belongs to it alone."""
         with self._lock:
             self._graphs = {handle: item for handle, item in self._graphs.items() if item.session != session}
-            pipeline = self._sessions.pop(session, None)
+            pipeline, remote = self._sessions.pop(session, None), self._remote.pop(session, None)
         if pipeline is not None:
             pipeline.environment.private.clear()
+        if remote is not None:
+            remote.end()
         self.tenants.ended(session)
 
     def end_forgotten(self, now: float) -> None:

@@ -25,6 +25,9 @@ class Environment:
     call_function: CallFunction
     call_later: CallFunction  # for functions of datasets, which are called beside the steps and beside each other: one thread for each
     lasting_calls: Callable[[FuncGraph, bool], CallFunction]  # ``call_later`` for what outlives a step; True: random numbers begin anew
+    call_at: CallFunction  # for functions whose operations all run on that device, of any task
+    call_on_task: CallFunction | None = None  # the same on a device of another task, if there are any
+    divides = True  # do operations of functions run on the devices that they name?
     known_shapes_only = False  # of what the graph tells no shapes NumPy runs all: with several callers, when code is ready is a matter of chance
 
     def __init__(self, devices: list[Device], soft_placement: bool = False, log_placement: bool = False,
@@ -41,6 +44,12 @@ class Environment:
         """The same, for functions of datasets: their kernels share no work with other threads. ``several``: they run in several at once."""
         other = copy.copy(self)
         other.threads, other.known_shapes_only, other.plans = 1, several, {}
+        return other
+
+    def undivided(self) -> Environment:
+        """The same, for functions that run on one device."""
+        other = copy.copy(self)
+        other.divides, other.plans = False, {}
         return other
 
     def with_own_states(self, states: dict[str, dict[str, Any]]) -> Environment:

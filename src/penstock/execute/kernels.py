@@ -49,13 +49,21 @@ class KernelContext:
         """A step of its own, for threads that work ahead of the steps that use their results; it ends when it is cancelled."""
         return Step(alone=alone)
 
-    def call(self, function: FuncGraph, arguments: list[Any], device: str | None = None) -> list[Any]:
-        """Runs a function, as a part of this step, on this node's device or another one of its task; returns its outputs. Both are in its memory."""
-        if self.step is not None:  # a loop ends with its step
-            self.step.check()
+    def call(self, function: FuncGraph, arguments: list[Any]) -> list[Any]:
+        """Runs a function, as a part of this step, on this node's device; returns its outputs. Both are in its memory."""
+        self._check_step()
         environment = self._environment
         call = environment.call_later if self.node.definition.calls_later else environment.call_function
-        return call(function, device or self._function_device, arguments, self.step)
+        return call(function, self._function_device, arguments, self.step)
+
+    def call_at(self, device: str, function: FuncGraph, arguments: list[Any]) -> list[Any]:
+        """Runs the whole of a function, as a part of this step, on a device of any task, whatever devices its operations name."""
+        self._check_step()
+        return self._environment.call_at(function, device, arguments, self.step)
+
+    def _check_step(self) -> None:
+        if self.step is not None:  # a loop ends with its step
+            self.step.check()
 
     def calls(self, function: FuncGraph, anew: bool) -> Callable[[FuncGraph, list[Any]], list[Any]]:
         """`call` for what outlives the step, of a function and of forms of it. ``anew``: random numbers begin again, unless this node is one of a

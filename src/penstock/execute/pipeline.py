@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from tensorboard.compat.proto.config_pb2 import RunMetadata
 
+from penstock.errors import InternalError, KernelError
 from penstock.execute.device_plan import RegionKernel
 from penstock.execute.environment import CallFunction, Environment
 from penstock.execute.frames import FramePlan
@@ -47,7 +48,8 @@ class Pipeline(Stages):
         self._probed: dict[tuple[FuncGraph, str, Environment], tuple[int, Plan]] = {}  # the same, node by node
         self._lock = threading.Lock()
         self._later = [environment.for_datasets(several) for several in (False, True)]
-        environment.call_function = functools.partial(self._call, environment)
+        environment.call_function, environment.call_at = functools.partial(self._call, environment), self._call_at
+        self._undivided = environment.undivided()
         for each in (environment, *self._later):
             each.call_later, each.lasting_calls = self._call_later, self._lasting_calls
         for each in self._later:
@@ -83,6 +85,15 @@ class Pipeline(Stages):
         count_kernels(known[1])
         return known[2].call(arguments, step)
 
+    def _call_at(self, function: FuncGraph, device: str, arguments: list[Any], step: Step) -> list[Any]:
+        """Runs the whole of a function on one device, of this task or another one."""
+        if any(each.name == device for each in self.environment.devices):
+            return self._call(self._undivided, function, device, arguments, step)
+        elsewhere = self.environment.call_on_task
+        if elsewhere is None:
+            raise KernelError(InternalError, f"Currently don't support instantiating functions on device: {device}")
+        return elsewhere(function, device, arguments, step)
+
     def _call_probed(self, environment: Environment, function: FuncGraph, device: str, arguments: list[Any], step: Step) -> list[Any]:
         """Runs a function node by node, for a debugger."""
         key = (function, device, environment)
@@ -108,6 +119,9 @@ class Pipeline(Stages):
         """How many kernels run in a call of a function, and its plan."""
         program = self.prune(function.outputs, function.effects, function.inputs)
         kernels = sum(bool(node.inputs) for node in program.nodes)
+        if not environment.divides:
+            for node in program.nodes:
+                node.device = ""
         plan = self.pack(self.place(program, environment.devices, preferred=device), native, caller=device, environment=environment)
         for region in _regions(plan):
             region.is_in_function()
@@ -117,7 +131,7 @@ class Pipeline(Stages):
         """Forgets the plans of functions."""
         self._probed = {}
         self._spares.clear()
-        for each in (self.environment, *self._later):
+        for each in (self.environment, self._undivided, *self._later):
             each.plans.clear()
 
 

@@ -136,7 +136,7 @@ class Position:
     @property
     def handle(self) -> bytes:
         """A string that names this resource within its task, or within the session if it is not shared."""
-        return f"{self.container}|{'shared' if self.shared else ''}|{self.name}".encode()
+        return f"{self.container}|{'shared' if self.shared else ''}|{self.device}|{self.name}".encode()
 
 
 def _position(ctx: Any, container: str, shared_name: str, types: Any, shapes: Any) -> Position:
@@ -234,13 +234,13 @@ class _FromStringHandle:
     gradient = None
 
     def kernel(string_handle, ctx, output_types, output_shapes):
-        container, *rest = text(string_handle).split("|", 2)
-        if len(rest) != 2:
+        container, *rest = text(string_handle).split("|", 3)
+        if len(rest) != 3:
             raise invalid_argument(f"Could not parse string_handle as a valid ResourceHandle: {text(string_handle)!r}")
-        shared, name = rest
+        shared, device, name = rest
+        if device != (ctx.device or ""):
+            raise invalid_argument(f'Attempted create an iterator on device "{ctx.device}" from handle defined on device "{device}"')
         position = ctx.resources_for(shared).lookup(container, name, _KIND)
-        if position.device != (ctx.device or ""):
-            raise invalid_argument(f"the iterator '{name}' is on {position.device}, and cannot be used on {ctx.device}")
         if output_types and position.types != tuple(output_types):
             raise invalid_argument(f"the iterator '{name}' has elements of types {_names(position.types)}, but {_names(output_types)} are expected")
         for mine, wanted in zip(position.shapes, output_shapes):

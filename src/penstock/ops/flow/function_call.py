@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.errors import InvalidArgumentError, KernelError, NotFoundError, UnimplementedError
+from penstock.errors import InvalidArgumentError, KernelError, NotFoundError, invalid_argument
 from penstock.graph.attrs import FUNC, type_list
 from penstock.graph.device import DeviceSpec
 from penstock.graph.function import FuncGraph
@@ -106,16 +106,23 @@ class SymbolicGradient:
 
 @op("RemoteCall", "target: string, args: Tin -> output: Tout", Tin=type_list(1), Tout=type_list(1), f=FUNC)
 class RemoteCall(_Call):
-    """What a function gives on a device that the step names: one of the task that calls it."""
+    """What a function gives on a device that the step names, of this task or another one."""
 
     ranks = {"target": 0}
+    blocking = cancellable = True
     expands = None
-    gradient = None
+
+    def gradient(op, *dys):
+        raise LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type})")  # TensorFlow has none either
+
+    def shape(Tout):
+        return [None] * len(Tout)
 
     def kernel(ctx, target, args, f):
-        function = _defined_function(f)
-        here, there = (DeviceSpec.from_string(name) for name in (ctx.device, target.item().decode()))
-        if not DeviceSpec(there.job, there.replica, there.task).fits(here):
-            raise KernelError(UnimplementedError, f"RemoteCall: {there.to_string()} is a device of another task than {here.to_string()}.",
-                              "call the function under tf.device: its operations run there")
-        return tuple(ctx.call(function, by_value(function.inputs, args), here.make_merged_spec(there).to_string()))
+        function, name = _defined_function(f), target.item().decode()
+        here = DeviceSpec.from_string(ctx.device)
+        try:
+            there = here.make_merged_spec(DeviceSpec.from_string(name))
+        except ValueError:
+            raise invalid_argument(f"Could not parse {name} into a device specification.") from None
+        return tuple(ctx.call_at(there.to_string(), function, by_value(function.inputs, args)))
