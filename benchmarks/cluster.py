@@ -50,6 +50,7 @@ class Row:
     optimizer: str = ""  # of a model that looks rows up; without one they are only read
     arguments: tuple[str, ...] = ()  # of a model of paper_models.py
     steps: int = 1  # that are measured at least
+    warm: int = 1  # steps by which all native code is there, and memory in its place
 
 
 MODELS = [
@@ -130,7 +131,8 @@ def tell(workers: list[subprocess.Popen[str]]) -> None:
 def settings_of(row: Row, workers: int, seconds: float) -> dict[str, Any]:
     """What tasks are told of a row (``cluster_task.py``)."""
     return {"ps": PS, "workers": workers, "model": row.model, "size": row.size, "sync": row.sync, "backup": row.backup, "straggler": row.straggler,
-            "optimizer": row.optimizer, "arguments": list(row.arguments), "steps": row.steps, "seconds": seconds, "warmup": min(1.0, seconds)}
+            "optimizer": row.optimizer, "arguments": list(row.arguments), "steps": row.steps, "warm": row.warm, "seconds": seconds,
+            "warmup": min(1.0, seconds)}
 
 
 def measure(framework: Framework, row: Row, workers: int, seconds: float) -> Result:
@@ -141,6 +143,7 @@ def measure(framework: Framework, row: Row, workers: int, seconds: float) -> Res
         wait_for("ready", processes)
         if not row.sync:
             wait_for("warm", processes)
+            hear("settled", processes)
         before, began = [_core_seconds(group) for group in (servers, processes)], time.perf_counter()
         in_use = _core_seconds_of_all()
         results = [json.loads(expect(process)) for process in processes]
@@ -159,10 +162,15 @@ def measure(framework: Framework, row: Row, workers: int, seconds: float) -> Res
 
 def wait_for(word: str, processes: list[subprocess.Popen[str]]) -> None:
     """Until all workers have said it; then they go on."""
+    hear(word, processes)
+    tell(processes)
+
+
+def hear(word: str, processes: list[subprocess.Popen[str]]) -> None:
+    """Until all workers have said it."""
     for process in processes:
         while expect(process).strip() != word:
             continue
-    tell(processes)
 
 
 def _core_seconds(processes: list[subprocess.Popen[str]]) -> float:

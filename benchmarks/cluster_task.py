@@ -3,7 +3,8 @@
 Usage: python cluster_task.py FRAMEWORK JOB INDEX SETTINGS     (SETTINGS: JSON, see ``cluster.py``)
 
 A worker prints "ready" when its graph is there, "warm" when its steps have run for a while, and goes on when it reads a line, so that all workers
-begin together, and are warm together. This file also runs inside TensorFlow's Python, so it keeps to the standard library and NumPy.
+begin together. It is "settled" after a few steps beside the others: with many workers the first of them is warm long before the last. This file
+also runs inside TensorFlow's Python, so it keeps to the standard library and NumPy.
 """
 from __future__ import annotations
 
@@ -178,10 +179,12 @@ def work(tf, server, index, settings):
     def run():
         session.run(step, feeds)
 
-    timed_steps(run, settings["warmup"], 0.0, settings["steps"])
+    timed_steps(run, settings["warmup"], 0.0, settings["warm"])
     delay = settings["straggler"] if index == settings["workers"] - 1 else 0.0
     if sync is None:  # synchronous steps are warm together in any case, and a worker that waited would hold up the others
         wait_for_line("warm")
+        timed_steps(run, settings["warmup"] / 4, 0.0, settings["warm"] // 8)
+        print("settled", flush=True)
     times = timed_steps(run, settings["seconds"], delay, settings["steps"])
     print(json.dumps({"times": times, "version": tf.__version__}), flush=True)
     threading.Thread(target=repeat, args=(tf, run), daemon=True).start()  # others are still measured, or need the steps of this one

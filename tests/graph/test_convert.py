@@ -121,6 +121,25 @@ def test_tensor_protos_of_repeated_values():
     assert tf.make_ndarray(proto).tolist() == [3, 3, 3, 3]
 
 
+@pytest.mark.parametrize("value, dtype", [(0.1, tf.float32), (3, tf.int64), (True, tf.bool), (0.5, tf.bfloat16), (1 + 2j, tf.complex64)])
+def test_a_large_constant_of_one_value_is_written_as_that_value(value, dtype):
+    """As by TensorFlow: the slots of an optimizer begin so, and every worker of a cluster sends its graph."""
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        many = tf.constant(value, dtype, shape=[1025, 1024], name="many")
+        assert graph.as_graph_def().ByteSize() < 500
+        variable = tf.Variable(many)
+        session.run(variable.initializer)
+        wanted = np.full([1025, 1024], value, dtype.as_numpy_dtype)
+        assert np.array_equal(session.run(variable), wanted) and np.array_equal(session.run(many), wanted)
+        definition = graph.as_graph_def()
+    with tf.Graph().as_default(), tf.Session() as session:
+        again, = tf.import_graph_def(definition, return_elements=["many:0"])
+        result = session.run(again)
+        assert np.array_equal(result, wanted) and result.dtype == wanted.dtype
+        result[0, 0] = 0  # it is the caller's
+        assert np.array_equal(session.run(again), wanted)
+
+
 @pytest.mark.parametrize("value, dtype, wanted", [(True, tf.float32, 1.0), ([True, False], tf.float32, [1.0, 0.0]), ([True, False], tf.int32, [1, 0]),
                                                   (True, tf.complex64, 1 + 0j)])
 def test_truth_values_are_numbers_where_numbers_are_asked_for(value, dtype, wanted):

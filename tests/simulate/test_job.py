@@ -3,11 +3,13 @@ with SyncReplicasOptimizer, 2 ps, 4 workers."""
 from __future__ import annotations
 
 import dataclasses
+import time
 from pathlib import Path
 
 import pytest
 
 from penstock.distributed.cluster_spec import task_name
+from penstock.simulate.capture import CacheUser
 from penstock.simulate.costs import Costs
 from penstock.simulate.job import Cluster, Simulation, readable
 from penstock.simulate.modes import asynchronous, synchronous
@@ -16,7 +18,7 @@ from penstock.simulate.profile import WORKER, JobProfile, StepProfile, TaskPart,
 from penstock.simulate.report import describe, too_large, uneven, unshared, what_would_help
 from penstock.simulate.ring import all_reduce
 from penstock.simulate.stragglers import Straggling
-from penstock.simulate.work_blocks import held_part, serial_part
+from penstock.simulate.work_blocks import Measured, held_part, serial_part
 
 pytestmark = pytest.mark.graph
 
@@ -24,6 +26,7 @@ FREE = Costs(step=0.0, order=0.0, part=0.0, message=0.0, send=0.0, receive=0.0, 
 USUAL = dataclasses.replace(FREE, step=1e-4, order=2e-4, part=1.5e-4, message=5e-5, send=1e-5, receive=1e-5, send_byte=1e-10, receive_byte=2e-11)
 PS = [task_name("ps", index) for index in range(2)]
 MEGABYTE = 1_000_000
+COLD = dataclasses.replace(FREE, cold_bytes=3.0, cache_bytes=4 * MEGABYTE)
 
 
 def dense(servers: int = 1, size: int = MEGABYTE, compute: float = 0.0) -> JobProfile:
@@ -189,12 +192,57 @@ def test_what_threads_cannot_share_follows_from_two_times():
     assert held_part(0.4, 0.45, 0.25, 2) == pytest.approx(0.5) and held_part(0.4, 0.39, 0.25, 2) == 0.0
 
 
+def test_what_is_typical_is_in_the_middle():
+    measured = Measured(seconds=[2.0, 1.0, 90.0], beside=[3.5, 3.0, 4.0])
+    assert measured.typical == 2.0 and measured.uncached == 1.5
+    assert Measured(seconds=[2.0], beside=[1.0]).uncached == Measured(seconds=[2.0]).uncached == 0.0
+
+
+def wait_until(holds):
+    end = time.monotonic() + 30.0
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+def test_the_cache_is_used_while_something_is_measured(monkeypatch):
+    monkeypatch.setattr("penstock.simulate.capture.shared_cache_bytes", lambda: 1 << 20)
+    user = CacheUser()
+    with user:
+        wait_until(lambda: user.rounds > 2)
+    time.sleep(0.1)  # it ends what it does
+    before = user.rounds
+    time.sleep(0.05)
+    assert user.rounds == before
+    with user:
+        wait_until(lambda: user.rounds > before)
+
+
 def test_bytes_take_longer_if_others_have_had_the_cache():
     costs = dataclasses.replace(FREE, send_byte=1e-9, receive_byte=1e-9, cold_bytes=3.0, cache_bytes=4 * MEGABYTE)
     alone, crowd = (run(dense(), workers=workers, costs=costs, cores=16, one_machine=True) for workers in (1, 4))
     assert alone.quantile(0.5) == pytest.approx(4 * 1e-3 * costs.slower(2 * MEGABYTE) + 1e-4)  # a step moves two megabytes,
     assert costs.slower(2 * MEGABYTE) == pytest.approx(1.0 + 2.0 / 3.0)                        # which replace a third of the cache
     assert 16 * crowd.busy_machines["the machine"] / crowd.rate > 1.3 * 16 * alone.busy_machines["the machine"] / alone.rate
+
+
+def test_work_on_large_arrays_is_slower_only_beside_others():
+    """It was measured behind the bytes that its own step moves."""
+    profile = dense()
+    profile.step.parts[0].blocks[0].moving = 0.01
+    alone, crowd = (run(profile, workers, COLD, cores=16, one_machine=True).quantile(0.5) for workers in (1, 4))
+    assert alone == pytest.approx(0.01 + 1e-4)
+    assert crowd == pytest.approx(0.01 * COLD.slower_beside(4 * 2 * MEGABYTE, 2 * MEGABYTE) + 1e-4, rel=0.01) and crowd > 1.2 * alone
+
+
+def test_native_code_loses_as_much_of_the_cache_as_others_use():
+    profile = dense(size=4, compute=0.01)
+    block = profile.step.parts[0].blocks[0]
+    block.uncached, block.touched, block.serial = 0.006, 4 * MEGABYTE, 1.0
+    alone, two, many = (run(profile, workers, COLD, cores=1000, one_machine=True).quantile(0.5) for workers in (1, 2, 500))
+    assert alone == pytest.approx(0.0101)  # half of the cache is its own, the other half was never of use
+    assert two == pytest.approx(0.0101 + 0.006 / 3, rel=0.01)  # two thirds of the cache are replaced in the place of a half
+    assert many == pytest.approx(0.0101 + 0.006, rel=0.01)
 
 
 def test_asynchronous_is_what_does_not_wait():

@@ -141,10 +141,10 @@ def test_a_process_has_one_interpreter(clock):
 
 def test_native_code_gets_from_memory_what_is_in_no_cache(clock):
     log = Log(clock)
-    for name, seconds, coldness in (("warm", 1.0, 0.0), ("short", 0.001, 0.5), ("long", 1.0, 1.0)):
-        Process(SimulatedMachine(clock, 1), "a", Crowding(cold_bytes=2.0)).native(seconds, log(name), 0.0, coldness=coldness)
+    for name, extra in (("warm", 0.0), ("cold", 0.5)):
+        Process(SimulatedMachine(clock, 1), "a").native(1.0, log(name), 0.0, extra=extra)
     clock.run()
-    assert log.times == {"warm": 1.0, "short": 0.0015, "long": 1.002}  # what takes long has its arrays in the cache again after two milliseconds
+    assert log.times == {"warm": 1.0, "cold": 1.5}
 
 
 def test_threads_of_native_code_wait_for_each_other_in_a_crowd(clock):

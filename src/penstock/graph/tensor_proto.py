@@ -31,13 +31,16 @@ _SMALL, _FACTOR = 64 << 20, 1000  # bytes that values which repeat the last one 
 
 
 def array_to_proto(array: np.ndarray, dtype: DType | None = None, raw: bool = False) -> TensorProto:
-    """The TensorProto of an array: raw bytes for numbers (a single one as a number, unless ``raw``), a list of strings for strings."""
+    """The TensorProto of an array: raw bytes for numbers (a single one as a number, unless ``raw``; the one that a large constant repeats stands in it
+    once), a list of strings for strings."""
     dtype = (dtype or dtypes.as_dtype(array.dtype)).base_dtype
     proto = TensorProto(dtype=dtype.as_datatype_enum, tensor_shape=TensorShape(array.shape).as_proto())
     if dtype is dtypes.string:
         proto.string_val.extend(_as_bytes(item) for item in array.flat)
     elif array.size == 1 and not raw and dtype in (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.bool_):
         getattr(proto, _FIELDS[dtype]).append(array.reshape(-1)[0].item())
+    elif array.size > _LARGE and not raw and not any(array.strides):
+        proto.MergeFrom(array_to_values(array[(0,) * array.ndim].reshape(1), dtype))
     else:
         proto.tensor_content = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
     return proto
@@ -290,6 +293,8 @@ def _fill(array: np.ndarray, shape: TensorShape) -> np.ndarray:
         return np.zeros(dims, array.dtype)  # type: ignore[arg-type]
     if array.size > size:
         raise ValueError(f"Too many elements provided. Needed at most {size}, but received {array.size}")
+    if array.size == 1 and size > _LARGE:
+        return np.broadcast_to(array.reshape(()), dims)  # type: ignore[arg-type]
     result = np.full(size, array.reshape(-1)[-1], array.dtype)
     result[:array.size] = array.reshape(-1)
     return result.reshape(dims)

@@ -24,7 +24,7 @@ def hand_out(values: list[Any], keep: bool = False) -> list[Any]:
             if (base := value.base) is None:
                 if sys.getrefcount(value) > _ALONE or not value.flags.writeable:
                     values[place] = value = value.copy()
-            elif not isinstance(base, np.ndarray) or sys.getrefcount(base) > _BASE_ALONE:
+            elif not isinstance(base, np.ndarray) or sys.getrefcount(base) > _BASE_ALONE or not value.flags.writeable:  # a repeated value, at last
                 values[place] = value = value.copy()
             base = None
             if keep and value.nbytes >= LARGE:

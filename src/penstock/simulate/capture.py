@@ -31,12 +31,13 @@ from penstock.execute.plan import Plan
 from penstock.execute.report import Described
 from penstock.native.machine.team import native_alone
 from penstock.ops.transfer import Send
+from penstock.platform.cpus import shared_cache_bytes
 from penstock.program.devices import Kernel
 from penstock.program.ir import Node, Program
 from penstock.program.stages import Observer, observing
 from penstock.session.observers import RunObserver, SessionRun, observing_runs
 from penstock.simulate.profile import JobProfile, StepProfile
-from penstock.simulate.work_blocks import Measured, PlanOfTask, step_profile
+from penstock.simulate.work_blocks import LARGE, Measured, PlanOfTask, step_profile
 from penstock.state.resources import Ref, held_value
 
 _WARM = 5  # runs of a step before it counts
@@ -73,12 +74,14 @@ class Enough(BaseException):
 
 class _Timer(Observer):
     """Times every kernel of every plan. All tasks are in this process, and their native code would share its cores: one region runs at a time, with
-    one thread and with all of them in turn, so that both are measured on the same machine, however its speed changes."""
+    one thread, with all of them, and with one beside another that uses the cache, in turn, so that these are measured on the same machine, however
+    its speed changes."""
 
     def __init__(self) -> None:
         self._native = threading.Lock()
         self.measured: dict[Node, Measured] = {}
         self._regions: dict[Node, Described] = {}
+        self._user = CacheUser()
         self._taken: dict[str, int] = {}  # how often each accumulator gave its gradients
 
     def fewest_updates(self) -> float:
@@ -88,7 +91,8 @@ class _Timer(Observer):
     def note_memory(self) -> None:
         """Regions have an arena each, beside the results that they hand out. To be called once."""
         for node, region in self._regions.items():
-            self.measured[node].memory += region.describe().arena_bytes
+            self.measured[node].arena = region.describe().arena_bytes
+            self.measured[node].memory += self.measured[node].arena
 
     def planned(self, plan: Plan, program: Program) -> None:
         plan.wrap_kernels(self._time)
@@ -103,12 +107,13 @@ class _Timer(Observer):
             self._taken.setdefault(node.name, 0)
 
         by_itself: AbstractContextManager[Any] = self._native if region is not None else nullcontext()
-        turns = itertools.cycle([record.seconds] if region is None else [record.seconds, record.together])
+        turns = itertools.cycle([record.seconds] if region is None else [record.seconds, record.together, record.beside])
 
         def run(*values: Any, **options: Any) -> Any:
             times = next(turns)
             given = _of_one_worker(values) if meets == "take" else values
-            with by_itself, native_alone(times is record.seconds):
+            beside = self._user if times is record.beside and record.touched >= LARGE else nullcontext()
+            with by_itself, native_alone(times is not record.together), beside:
                 start, cores = time.perf_counter(), time.process_time()
                 result = kernel(*given, **options)
                 seconds, cores = time.perf_counter() - start, time.process_time() - cores
@@ -129,6 +134,31 @@ class _Timer(Observer):
             return result
 
         return run
+
+
+class CacheUser:
+    """While the block lasts, another thread goes through more memory than the cache holds, as other workers of a machine do."""
+
+    def __init__(self) -> None:
+        self.rounds = 0  # how often it went through a part of that
+        self._goes_on = threading.Event()
+        self._array = np.zeros(0, np.float32)
+
+    def __enter__(self) -> None:
+        if not self._array.size:
+            self._array = np.zeros(2 * max(shared_cache_bytes(), LARGE) // 4, np.float32)
+            threading.Thread(target=self._use, daemon=True).start()
+        self._goes_on.set()
+
+    def __exit__(self, *error: object) -> None:
+        self._goes_on.clear()
+
+    def _use(self) -> None:
+        while True:
+            for piece in np.array_split(self._array, 32):  # each without the interpreter
+                self._goes_on.wait()
+                np.add(piece, 1.0, out=piece)
+                self.rounds += 1
 
 
 def _own_bytes(result: Any) -> int:

@@ -1,7 +1,8 @@
 """What messages between tasks cost, in seconds of one core: measured once per machine (``calibration.py``) and kept in the user's cache folder.
 
 The costs of a byte are those of sending and using it, if the arrays are in the cache that all cores share. A worker uses the same arrays in each of
-its steps; the more bytes the tasks of its machine have moved since the last one, the fewer of them are still there (``Costs.coldness``).
+its steps; the more bytes the tasks of its machine have moved since the last one, the fewer of them are still there (``Costs.coldness``). A profile
+has been measured behind the bytes that its step moves itself: only those of others make what it computes slower than that (``Costs.slower_beside``).
 """
 from __future__ import annotations
 
@@ -49,6 +50,15 @@ class Costs:
     def slower(self, moved: float) -> float:
         """How many times as long bytes take then."""
         return 1.0 + (self.cold_bytes - 1.0) * self.coldness(moved)
+
+    def slower_beside(self, moved: float, own: float) -> float:
+        """How many times as long work on large arrays takes as where only ``own`` of these bytes were moved."""
+        return max(self.slower(moved) / self.slower(own), 1.0)
+
+    def replaced(self, used: float, own: float) -> float:
+        """Which part of what a step would find in the cache with its own use of it, ``own``, it does not if so many bytes are used."""
+        there = 1.0 - self.coldness(own)
+        return max(self.coldness(used) - self.coldness(own), 0.0) / there if there else 0.0
 
     def to_json(self) -> str:
         """The costs as text."""

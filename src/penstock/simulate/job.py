@@ -96,7 +96,7 @@ class Simulation:
             self.fabric.links[machine] = NetworkLink(spec.network)
             where.update(dict.fromkeys(spec.tasks, machine))
         costs = self.local
-        crowding = Crowding(costs.crowded, costs.queued, costs.cold_bytes, costs.crowded_native, costs.spread)
+        crowding = Crowding(costs.crowded, costs.queued, costs.crowded_native, costs.spread)
         for task in self._tasks():
             machine = where.get(task) or SimulatedMachine(self.clock, cluster.cores, readable(task))
             self._processes[task] = Process(machine, task, crowding, self.random)
@@ -192,13 +192,18 @@ class _Loop:
         self.simulation, self.step, self.done = simulation, step, 0
         self.task, self.left = task_name("worker", worker), task_name("worker", (worker - 1) % simulation.cluster.workers)
         self.tables = simulation.tables(step)
-        self.stamp = Stamp()
+        self.stamp, self.own = Stamp(), (step.message_bytes, step.used_bytes)
         self._ended, self._delayed = ended, delayed
-        self._moved: dict[SimulatedMachine, tuple[float, float]] = {}  # bytes, when the last two steps began
+        self._moved: dict[SimulatedMachine, tuple[float, float, float, float]] = {}  # bytes moved and used, when the last two steps began
 
     def moved(self, machine: SimulatedMachine) -> float:
         """How many bytes the tasks of a machine moved between the beginnings of the last two steps."""
-        before, last = self._moved.get(machine, (0.0, 0.0))
+        before, last, _, _ = self._moved.get(machine, (0.0, 0.0, 0.0, 0.0))
+        return last - before
+
+    def used(self, machine: SimulatedMachine) -> float:
+        """How many bytes went through its caches meanwhile."""
+        _, _, before, last = self._moved.get(machine, (0.0, 0.0, 0.0, 0.0))
         return last - before
 
     def begin(self) -> None:
@@ -216,7 +221,8 @@ class _Loop:
 
         step = _WorkerStep(self, over)
         for machine in {part.process.machine for part in step.parts.values()}:
-            self._moved[machine] = (self._moved.get(machine, (0.0, machine.moved))[1], machine.moved)
+            _, moved, _, used = self._moved.get(machine, (0.0, machine.moved, 0.0, machine.used))
+            self._moved[machine] = moved, machine.moved, used, machine.used
         if delay:
             simulation.clock.after(delay, step.begin)
         else:
@@ -327,8 +333,8 @@ class _PartRun:
 
         def in_native() -> None:
             if block.native:
-                coldness = simulation.local.coldness(self.step.loop.moved(self.process.machine))
-                self.process.native(block.native, ended, block.serial, self._tables.is_short, coldness, block.held)
+                self.process.machine.used += block.touched
+                self.process.native(block.native, ended, block.serial, self._tables.is_short, block.uncached * self._replaced(), block.held)
             else:
                 ended()
 
@@ -338,9 +344,19 @@ class _PartRun:
             self._meet([meeting for meeting in block.meetings if meeting.kind in ("accumulate", "advance")], lambda: self._finish(index, block))
 
         if block.python or block.moving:
-            self.process.python(block.python, in_native, block.moving * simulation.local.slower(self.step.loop.moved(self.process.machine)))
+            self.process.python(block.python, in_native, block.moving * self._slower())
         else:
             in_native()
+
+    def _slower(self) -> float:
+        """How many times as long large arrays take as they did when the step was measured."""
+        loop = self.step.loop
+        return self.step.simulation.local.slower_beside(loop.moved(self.process.machine), loop.own[0])
+
+    def _replaced(self) -> float:
+        """Which part of the arrays that native code found in the cache then it does not find now."""
+        loop = self.step.loop
+        return self.step.simulation.local.replaced(loop.used(self.process.machine), loop.own[1])
 
     def _finish(self, index: int, block: WorkBlock) -> None:
         for message in block.sends:
@@ -360,6 +376,7 @@ class _PartRun:
                                           for each, process in ((costs.send_byte, self.process), (costs.receive_byte, there)))
         for machine in {self.process.machine, there.machine}:
             machine.moved += size
+            machine.used += size
 
         def sent() -> None:
             simulation.fabric.send(self.process.machine, there.machine, size + ORDER_BYTES, there.python, receiving,

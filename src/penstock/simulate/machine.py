@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 from penstock.simulate.clock import Clock
 
 Then = Callable[[], Any]
-_REFILL = 2e-3  # seconds after which work has brought its arrays there again, or would not have found them there in any case
 _STAYS = 0.5e-3  # seconds: a process that ran less than that ago is not moved to another core (Linux: sched_migration_cost)
 _SEARCH = 1.17 ** 2  # how fast the search for an idle core gets shorter with the use of the machine (Linux: nr_idle_scan)
 _AVERAGED = 46e-3  # seconds over which the use of the machine is averaged for that (Linux: half of it after 32 ms)
@@ -48,12 +47,13 @@ class _Work:
 
 
 class SimulatedMachine:
-    """Some cores. ``busy`` is how many core seconds were used, ``moved`` how many bytes messages had; ``waker`` is the core of the work that has just
+    """Some cores. ``busy`` is how many core seconds were used, ``moved`` how many bytes messages had, ``used`` how many went through
+    the caches, of messages and of arrays; ``waker`` is the core of the work that has just
     been done, and wakes others."""
 
     def __init__(self, clock: Clock, cores: float, name: str = "") -> None:
         self.cores, self.name, self.busy = float(cores), name, 0.0
-        self.waker, self.moved = 0, 0.0
+        self.waker, self.moved, self.used = 0, 0.0, 0.0
         self._clock = clock
         self._running: list[_Work] = []
         self._on = [0] * math.ceil(cores)  # how many of them each core has
@@ -189,12 +189,11 @@ def _movable(work: _Work) -> float:
 
 class Crowding(NamedTuple):
     """How many times as long work takes a process that is not alone: what is done in Python while others have all cores, or after it had to wait for
-    the interpreter; the use of large arrays that are in no cache any more; and native code while others have all cores. ``spread``: how much times
+    the interpreter; and native code while others have all cores. ``spread``: how much times
     in Python differ from each other, as the standard deviation of their logarithm."""
 
     python: float = 1.0
     queued: float = 1.0
-    cold_bytes: float = 1.0
     native: float = 1.0
     spread: float = 0.0
 
@@ -235,10 +234,9 @@ class Process:
         if not self._in_python:
             self._next()
 
-    def native(self, seconds: float, then: Then, serial: float, is_short: bool = False, coldness: float = 0.0, held: float = 0.0) -> None:
-        """Work outside of it, on all cores of the machine that are free; ``is_short``: on one, if other processes may need them; ``coldness``: which
-        part of its arrays is in no cache."""
-        extra = (self._crowding.cold_bytes - 1.0) * coldness * min(seconds, _REFILL)
+    def native(self, seconds: float, then: Then, serial: float, is_short: bool = False, extra: float = 0.0, held: float = 0.0) -> None:
+        """Work outside of it, on all cores of the machine that are free; ``is_short``: on one, if other processes may need them; ``extra``: further
+        seconds, as others have used the cache."""
         if self.machine.is_full:
             seconds *= self._crowding.native
         width = 1.0 if is_short and self.machine.processes > 1 else self.machine.cores

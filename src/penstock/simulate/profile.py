@@ -39,7 +39,7 @@ class Meeting:
 class WorkBlock:
     """Nodes of a part that can run when the same things have come: how many seconds of one core they take, in the interpreter, there on large arrays
     (``moving``), and in native code, which part of the latter cannot be shared out among cores, and for which part of that the other threads hold
-    their cores."""
+    their cores; how much longer native code takes if others use the cache all the time, and how many bytes it has for that."""
 
     needs: list[int] = field(default_factory=list)  # blocks of the part
     receives: list[int] = field(default_factory=list)  # numbers of messages
@@ -50,6 +50,8 @@ class WorkBlock:
     native: float = 0.0
     serial: float = 0.0
     held: float = 0.0
+    uncached: float = 0.0
+    touched: int = 0
     nodes: int = 0
 
 
@@ -75,6 +77,16 @@ class StepProfile:
     def part(self, task: str) -> TaskPart | None:
         """The part of a task, if it has one."""
         return next((part for part in self.parts if part.task == task), None)
+
+    @property
+    def message_bytes(self) -> int:
+        """Of all its messages."""
+        return sum(message.bytes for part in self.parts for block in part.blocks for message in block.sends)
+
+    @property
+    def used_bytes(self) -> int:
+        """What it moves through the caches: messages, and the arrays of native code."""
+        return self.message_bytes + sum(block.touched for part in self.parts for block in part.blocks)
 
     @property
     def waits(self) -> bool:

@@ -6,6 +6,7 @@ is a handful of blocks then, however many workers run it.
 """
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -16,7 +17,7 @@ from penstock.program.ir import Node
 from penstock.simulate.profile import Meeting, StepProfile, TaskPart, TensorMessage, WorkBlock
 
 _SHORT = 100e-6  # seconds: native code that takes less is not shared out among threads
-_LARGE = 1 << 18  # bytes: arrays that a core's own cache does not keep from one step to the next
+LARGE = 1 << 18  # bytes: arrays that a core's own cache does not keep from one step to the next
 
 Signature = frozenset[object]
 
@@ -28,38 +29,45 @@ class Measured:
     seconds: list[float] = field(default_factory=list)  # with one thread
     together: list[float] = field(default_factory=list)  # with all of them, if it is native code,
     cores: list[float] = field(default_factory=list)  # and seconds of a core that this takes
+    beside: list[float] = field(default_factory=list)  # with one thread, while another one uses the cache
     bytes: int = 0  # that it sent
     count: int = 1  # elements or gradients
     resource: str = ""
     total: int = 0  # of all its counts
     memory: int = 0  # bytes that it takes while its step runs
-    touched: int = 0  # bytes of what it is given and makes
+    touched: int = 0  # bytes of what it is given and makes,
+    arena: int = 0  # and of what native code keeps in between
 
     def forget_times(self) -> None:
         """What was measured before does not count."""
         self.seconds.clear()
         self.together.clear()
         self.cores.clear()
+        self.beside.clear()
 
     @property
     def typical(self) -> float:
-        """Seconds that it takes when nothing disturbs it: neither the best nor a common case."""
-        return _quartile(self.seconds)
+        """Seconds that it takes: as often more as less. So what disturbs a few runs does not count, and that shapes differ does."""
+        return _median(self.seconds)
 
     @property
     def typical_together(self) -> float:
         """The same with all threads."""
-        return _quartile(self.together)
+        return _median(self.together)
+
+    @property
+    def uncached(self) -> float:
+        """How much longer it takes if others use the cache."""
+        return max(_median(self.beside) - self.typical, 0.0) if self.beside else 0.0
 
     @property
     def typical_cores(self) -> float:
         """Seconds of a core then."""
-        return _quartile(self.cores)
+        return _median(self.cores)
 
 
-def _quartile(seconds: list[float]) -> float:
-    ordered = sorted(seconds)
-    return ordered[len(ordered) // 4] if ordered else 0.0
+def _median(seconds: list[float]) -> float:
+    return statistics.median(seconds) if seconds else 0.0
 
 
 @dataclass
@@ -174,7 +182,9 @@ class _Cut:
             return  # what a message costs is known from the calibration
         if self._is_native(node):
             block.native += measured.typical
-        elif measured.touched >= _LARGE:
+            block.uncached += measured.uncached
+            block.touched += measured.touched + measured.arena
+        elif measured.touched >= LARGE:
             block.moving += measured.typical
         else:
             block.python += measured.typical
