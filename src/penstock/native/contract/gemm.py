@@ -84,6 +84,7 @@ class Gemm:
         tile = self.tile
         tiles = tile.buffer_rows // tile.rows
         self.row_bytes = self.packing.row_bytes(b, self.w["k_block"])
+        self.segments = self._segments()
         self.a_buffer = allocate(b, tile.scalar, max(tiles * DEPTH * tile.line // tile.size, (tile.buffer_rows + 1) * STRIDE))
         self.stage = allocate(b, tile.scalar, (STAGE + 1) * STRIDE)
         self.b_buffer = allocate(b, tile.scalar, GROUP * PANEL_ROWS * tile.columns)
@@ -128,6 +129,17 @@ class Gemm:
             chosen[-1].add_incoming(other, inside)
         return _Block(start, count, tiles, b.udiv(all_pairs, tiles), b.urem(all_pairs, tiles), in_place, _Rows(*chosen))
 
+    def _segments(self) -> IR:
+        """How many segments a window has."""
+        b, before = self.b, self.b.block
+        with b.if_then(self.windows):
+            length = b.load(b.gep(self.patch_words, [number(PATCH_WORDS.index("length"))], source_etype=I64), typ=I64)
+            count, inside = b.udiv(self.w["k_stop"], length), b.block
+        result = b.phi(I64)
+        result.add_incoming(number(0), before)
+        result.add_incoming(count, inside)
+        return result
+
     def _windows(self, start: IR, count: IR) -> tuple[IR, _Rows]:
         """Can some windows be read where they are, as rows at equal distances? If they are on one line, and none reaches beyond the image."""
         b, size = self.b, number(self.tile.size)
@@ -135,7 +147,7 @@ class Gemm:
         line, x = b.udiv(start, w["width"]), b.urem(start, w["width"])
         image, y = b.udiv(line, w["height"]), b.urem(line, w["height"])
         iy, ix = b.sub(b.mul(y, w["stride_y"]), w["pad_y"]), b.sub(b.mul(x, w["stride_x"]), w["pad_x"])
-        lowest = b.add(iy, b.mul(b.udiv(b.sub(self.w["k_stop"], number(1)), w["length"]), w["dilation_y"]))
+        lowest = b.add(iy, b.mul(b.sub(self.segments, number(1)), w["dilation_y"]))
         rightmost = b.add(ix, b.mul(b.sub(count, number(1)), w["stride_x"]))
         tests = [b.icmp_signed("<=", b.add(x, count), w["width"]), b.icmp_signed(">=", iy, number(0)), b.icmp_signed(">=", ix, number(0)),
                  b.icmp_signed("<", lowest, w["in_height"]), b.icmp_signed("<=", w["length"], b.mul(b.sub(w["in_width"], rightmost), w["depth"])),
