@@ -1,7 +1,7 @@
 """One kernel for every contraction: C = added + alpha * A B, where A is a matrix or the windows of a convolution. As LLVM IR.
 
     for each matrix of a batch, for blocks of rows of C, for blocks of k:
-        copy the block of A into a buffer that stays in the second-level cache (or use it where it is, if it is transposed and there are few panels)
+        copy the block of A into a buffer that stays in the second-level cache (or use it where it is, if that is as good)
         for panels of columns of C:
             copy the panel of B into a buffer that stays in the first-level cache (or use it where it is)
             for tiles of the block's rows: the micro-kernel
@@ -10,6 +10,7 @@ The operands are A, B, what is added, and C. The words say which part of C to co
 """
 from __future__ import annotations
 
+from functools import reduce
 from typing import NamedTuple
 
 from llvmlite import ir
@@ -34,7 +35,17 @@ WORDS = (
     "alpha", "lower_bound", "upper_bound",  # numbers of the element type, in the lower bits
     "c_width", "c_height", "c_line", "c_image",  # if c_width is not 0, the rows of C are pixels, of lines, of images
 )
+_ENDLESS = 1 << 60  # elements of a segment, where there is but one
 DESTINATION = RowDestination.among(WORDS, width="n_stop", steps=("c_step", "c_batch", "c_line", "c_image"), start="c_at")
+
+
+class _Rows(NamedTuple):
+    """How rows of A lie: the first one, the bytes from one to the next, the elements of a segment, the bytes from its end to the next one."""
+
+    first: IR
+    step: IR
+    segment: IR
+    jump: IR
 
 
 class _Block(NamedTuple):
@@ -45,6 +56,8 @@ class _Block(NamedTuple):
     tiles: IR
     pairs: IR
     more: IR
+    in_place: IR  # is A used where it is?
+    rows: _Rows  # if it is, and not transposed
 
 
 class Gemm:
@@ -63,13 +76,15 @@ class Gemm:
         b = self.b = kernel.b
         pointers, self.w, self.patch_words = kernel.operands(OPERANDS), kernel.numbers(WORDS), kernel.rest
         self.columns = b.icmp_signed("!=", self.w["a_transposed"], number(0))
-        self.in_place = b.icmp_signed("==", self.w["a_packed"], number(0))
+        self.windows = b.icmp_signed("!=", self.w["has_patches"], number(0))
         self.in_panels = b.icmp_signed("!=", self.w["b_panel"], number(0))
         self.alpha, *self.bounds = (self.m.number(b, self.w[name]) for name in ("alpha", "lower_bound", "upper_bound"))
         if not self.tile.integer:
             self.alpha = self.m.times_rate(b, self.alpha, pointers["rate"], self.w["has_rate"])
         tile = self.tile
         tiles = tile.buffer_rows // tile.rows
+        self.row_bytes = self.packing.row_bytes(b, self.w["k_block"])
+        self.segments = self._segments()
         self.a_buffer = allocate(b, tile.scalar, max(tiles * DEPTH * tile.line // tile.size, (tile.buffer_rows + 1) * STRIDE))
         self.stage = allocate(b, tile.scalar, (STAGE + 1) * STRIDE)
         self.b_buffer = allocate(b, tile.scalar, GROUP * PANEL_ROWS * tile.columns)
@@ -99,34 +114,74 @@ class Gemm:
         b = self.b
         tiles = b.udiv(b.add(count, number(self.tile.rows - 1)), number(self.tile.rows))
         all_pairs = b.udiv(b.add(count, number(PAIR - 1)), number(PAIR))
-        return _Block(start, count, tiles, b.udiv(all_pairs, tiles), b.urem(all_pairs, tiles))
+        wanted = b.icmp_signed("==", self.w["a_packed"], number(0))
+        before, rows = b.block, _Rows(self._place_in_a(start, number(0)), self.w["a_step"], number(_ENDLESS), number(0))
+        with b.if_then(b.and_(wanted, self.windows)):
+            whole, windows = self._windows(start, count)
+            inside = b.block
+        in_place = b.phi(whole.type)
+        in_place.add_incoming(wanted, before)
+        in_place.add_incoming(whole, inside)
+        chosen = []
+        for plain, other in zip(rows, windows):
+            chosen.append(b.phi(plain.type))
+            chosen[-1].add_incoming(plain, before)
+            chosen[-1].add_incoming(other, inside)
+        return _Block(start, count, tiles, b.udiv(all_pairs, tiles), b.urem(all_pairs, tiles), in_place, _Rows(*chosen))
+
+    def _segments(self) -> IR:
+        """How many segments a window has."""
+        b, before = self.b, self.b.block
+        with b.if_then(self.windows):
+            length = b.load(b.gep(self.patch_words, [number(PATCH_WORDS.index("length"))], source_etype=I64), typ=I64)
+            count, inside = b.udiv(self.w["k_stop"], length), b.block
+        result = b.phi(I64)
+        result.add_incoming(number(0), before)
+        result.add_incoming(count, inside)
+        return result
+
+    def _windows(self, start: IR, count: IR) -> tuple[IR, _Rows]:
+        """Can some windows be read where they are, as rows at equal distances? If they are on one line, and none reaches beyond the image."""
+        b, size = self.b, number(self.tile.size)
+        w = {name: b.load(b.gep(self.patch_words, [number(k)], source_etype=I64), typ=I64) for k, name in enumerate(PATCH_WORDS)}
+        line, x = b.udiv(start, w["width"]), b.urem(start, w["width"])
+        image, y = b.udiv(line, w["height"]), b.urem(line, w["height"])
+        iy, ix = b.sub(b.mul(y, w["stride_y"]), w["pad_y"]), b.sub(b.mul(x, w["stride_x"]), w["pad_x"])
+        lowest = b.add(iy, b.mul(b.sub(self.segments, number(1)), w["dilation_y"]))
+        rightmost = b.add(ix, b.mul(b.sub(count, number(1)), w["stride_x"]))
+        tests = [b.icmp_signed("<=", b.add(x, count), w["width"]), b.icmp_signed(">=", iy, number(0)), b.icmp_signed(">=", ix, number(0)),
+                 b.icmp_signed("<", lowest, w["in_height"]), b.icmp_signed("<=", w["length"], b.mul(b.sub(w["in_width"], rightmost), w["depth"])),
+                 b.icmp_signed("==", b.urem(count, number(PAIR)), number(0))]
+        at = b.add(b.mul(image, w["image_step"]), b.add(b.mul(iy, w["line_step"]), b.mul(ix, w["pixel_step"])))
+        jump = b.sub(b.mul(w["dilation_y"], w["line_step"]), b.mul(w["length"], size))
+        return reduce(b.and_, tests), _Rows(advance(b, self.place["a"], at), b.mul(w["stride_x"], w["pixel_step"]), w["length"], jump)
 
     def _pack_a(self, block: _Block, k0: IR, depth: IR) -> None:
         b, w = self.b, self.w
-        windows = b.icmp_signed("!=", w["has_patches"], number(0))
         cut = [block.count, block.pairs, block.more]
         with b.if_else(self.columns) as (if_transposed, plain):
-            with if_transposed, b.if_else(windows) as (gathered, there):
+            with if_transposed, b.if_else(self.windows) as (gathered, there):
                 with gathered, loop(b, number(0), depth, STAGE) as k:
                     rows = minimum(b, number(STAGE), b.sub(depth, k))
-                    self._gather(self.stage, b.add(k0, k), rows, block.start, block.count)
+                    self._gather(self.stage, number(self.packing.stage_bytes), b.add(k0, k), rows, block.start, block.count)
                     to = advance(b, self.a_buffer, b.mul(k, number(self.tile.line)))
-                    b.call(self.packing.tiles, [to, self.stage, number(self.packing.row_bytes), rows, *cut])
-                with there, b.if_then(b.not_(self.in_place)):
+                    b.call(self.packing.tiles, [to, self.stage, number(self.packing.stage_bytes), rows, *cut])
+                with there, b.if_then(b.not_(block.in_place)):
                     b.call(self.packing.tiles, [self.a_buffer, self._place_in_a(k0, block.start), w["a_step"], depth, *cut])
-            with plain:
-                with b.if_else(windows) as (gathered, there):
+            with plain, b.if_then(b.not_(block.in_place)):
+                with b.if_else(self.windows) as (gathered, there):
                     with gathered:
-                        self._gather(self.a_buffer, block.start, block.count, k0, depth)
+                        self._gather(self.a_buffer, self.row_bytes, block.start, block.count, k0, depth)
                     with there:
-                        b.call(self.packing.matrix, [self.a_buffer, self._place_in_a(block.start, k0), w["a_step"], block.count, depth])
+                        place = self._place_in_a(block.start, k0)
+                        b.call(self.packing.matrix, [self.a_buffer, self.row_bytes, place, w["a_step"], block.count, depth])
                 # The row that makes the last pair complete: it may be one too many.
-                b.call(self.packing.fill, [advance(b, self.a_buffer, b.mul(block.count, number(self.packing.row_bytes))), depth])
+                b.call(self.packing.fill, [advance(b, self.a_buffer, b.mul(block.count, self.row_bytes)), depth])
 
-    def _gather(self, buffer: IR, row: IR, rows: IR, column: IR, columns: IR) -> None:
+    def _gather(self, buffer: IR, row_bytes: IR, row: IR, rows: IR, column: IR, columns: IR) -> None:
         """A part of the matrix of windows."""
         b = self.b
-        b.call(self.packing.patches, [buffer, self.place["a"], self.patch_words, row, b.add(row, rows), column, b.add(column, columns)])
+        b.call(self.packing.patches, [buffer, row_bytes, self.place["a"], self.patch_words, row, b.add(row, rows), column, b.add(column, columns)])
 
     def _place_in_a(self, row: IR, column: IR) -> IR:
         b = self.b
@@ -146,13 +201,17 @@ class Gemm:
         fresh = b.icmp_signed("==", w["has_added"], number(0))
         in_rows = b.icmp_signed("==", w["c_width"], number(0))
         spilling = b.and_(b.and_(in_rows, b.and_(fresh, first)), self._may_spill(width, vectors))
-        column, a_step = b.mul(n0, number(tile.size)), b.select(self.in_place, w["a_step"], number(tile.line))
+        column = b.mul(n0, number(tile.size))
+        row_step, segment, jump = (b.select(block.in_place, there, copied) for there, copied in
+                                   zip(block.rows[1:], (self.row_bytes, number(_ENDLESS), number(0))))
+        a_step = b.select(self.columns, b.select(block.in_place, w["a_step"], number(tile.line)), row_step)
+        rows_of_a = b.select(block.in_place, advance(b, block.rows.first, b.mul(k0, number(tile.size))), self.a_buffer)
         with loop(b, number(0), block.tiles) as index:
             t = b.mul(b.add(b.mul(index, block.pairs), minimum(b, index, block.more)), number(PAIR))
             height = b.mul(b.add(block.pairs, b.zext(b.icmp_signed("<", index, block.more), I64)), number(PAIR))
             rows, m = minimum(b, height, b.sub(block.count, t)), b.add(block.start, t)
-            copied = b.select(self.columns, b.mul(index, number(DEPTH * tile.line)), b.mul(t, number(STRIDE * tile.size)))
-            a = b.select(self.in_place, self._place_in_a(k0, m), advance(b, self.a_buffer, copied))
+            tiles_of_a = b.select(block.in_place, self._place_in_a(k0, m), advance(b, self.a_buffer, b.mul(index, number(DEPTH * tile.line))))
+            a = b.select(self.columns, tiles_of_a, advance(b, rows_of_a, b.mul(t, row_step)))
             micro = self.micro.choose(b, b.zext(self.columns, I64), height, vectors)
             c = advance(b, self.place["c"], b.add(column, b.mul(m, w["c_step"])))
             given = advance(b, self.place["added"], b.add(column, b.mul(m, w["added_step"])))
@@ -164,11 +223,11 @@ class Gemm:
             with b.if_else(b.or_(whole, b.and_(spilling, before_last))) as (direct, by_way):
                 with direct:
                     source, source_step = b.select(first, added, c), b.select(first, added_step, w["c_step"])
-                    self.micro.call(b, micro, [a, a_step, panel, step, *ahead, source, source_step, c, w["c_step"], depth, w["terms"],
+                    self.micro.call(b, micro, [a, a_step, segment, jump, panel, step, *ahead, source, source_step, c, w["c_step"], depth, w["terms"],
                                                self.alpha, *bounds])
                 with by_way:
                     to = [self.zeros, number(0), self.tile_buffer, number(tile.columns * tile.size)]
-                    self.micro.call(b, micro, [a, a_step, panel, step, *ahead, *to, depth, w["terms"], self.alpha, tile.lowest, tile.highest])
+                    self.micro.call(b, micro, [a, a_step, segment, jump, panel, step, *ahead, *to, depth, w["terms"], self.alpha, tile.lowest, tile.highest])
                     c_place = advance(b, self.place["c"], column)
                     b.call(self.store_tile, [self.tile_buffer, c_place, m, rows, width, added, added_step, b.zext(first, I64), *bounds,
                                              *[w[name] for name in ("c_step", "c_width", "c_height", "c_line", "c_image")]])

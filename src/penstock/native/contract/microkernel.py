@@ -2,10 +2,10 @@
 
     C[i, j] = min(max(added[i, j] + alpha * sum over k of A[i, k] * B[k, j], lower_bound), upper_bound)
 
-A lies in a buffer in which every element of a tile is a fixed distance from one pointer. Either rows of A are rows of the buffer, ``STRIDE`` elements
-apart ("rows"), or the buffer has, for each tile, one short row for each k ("columns"): as a transposed matrix itself has, so that it can also be used
-where it is. There is a function for each way, even number of rows and number of vectors that a tile can have; a table holds their addresses. They are
-the bulk of the module, so they are written as text: that takes less time than llvmlite's builder.
+A is read by rows, at any distance from each other ("rows"): those of a buffer, of the matrix itself, or windows of an image, which overlap. Their
+elements lie side by side, in segments. Or there is one short row for each k ("columns"), as a transposed matrix has: that itself, or a buffer. There is
+a function for each way, even number of rows and number of vectors that a tile can have; a table holds their addresses. They are the bulk of the module,
+so they are written as text: that takes less time than llvmlite's builder.
 """
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from penstock.native.contract.tile import LINE, PAIR, STRIDE, Tile, TileModule
+from penstock.native.contract.tile import LINE, PAIR, Tile, TileModule
 from penstock.native.machine import target
 from penstock.native.vector.pieces import number
 from penstock.native.vector.vectors import I64, IR, POINTER, VOID, Literal, declare, declare_prefetch, suffix
@@ -27,18 +27,19 @@ class _Pointed:
 
 
 class MicroKernels:
-    """The functions ``micro(a, a_step, b, b_step, ahead, ahead_step, added, added_step, c, c_step, k, terms, alpha, lower_bound, upper_bound)``;
-    ``text`` belongs to the module.
+    """The functions ``micro(a, a_step, segment, jump, b, b_step, ahead, ahead_step, added, added_step, c, c_step, k, terms, alpha, lower_bound,
+    upper_bound)``; ``text`` belongs to the module.
 
-    Steps are in bytes; ``a_step`` leads to the next k, if A lies in columns. With each k, large tiles have the cache fetch what is at ``ahead``,
-    which moves on by ``ahead_step``: many such requests at once would hold up the loads that follow them. No more than ``terms`` products (at least
-    1) are added up in registers before they go to C: the shorter a sum, the less it rounds.
+    Steps are in bytes; ``a_step`` leads to the next row of A, or to the next k if A lies in columns. Rows of A have segments of so many elements (at
+    least 1), and ``jump`` leads from the end of one to the next. With each k, large tiles have the cache fetch what is at ``ahead``, which moves on by
+    ``ahead_step``: many such requests at once would hold up the loads that follow them. No more than ``terms`` products (at least 1, and all of them
+    if there are several segments) are added up in registers before they go to C: the shorter a sum, the less it rounds.
     """
 
     def __init__(self, module: TileModule) -> None:
         self.tile = module.tile
         scalar = self.tile.scalar
-        self.type = ir.FunctionType(VOID, [*[POINTER, I64] * 5, I64, I64, *[scalar] * 3])
+        self.type = ir.FunctionType(VOID, [POINTER, *[I64] * 3, *[POINTER, I64] * 4, I64, I64, *[scalar] * 3])
         multiply = _multiplication(module)
         prefetch = declare_prefetch(module.module)
         functions = [_Micro(self.tile, columns, rows, vectors, multiply, prefetch.get_reference())
@@ -80,8 +81,7 @@ class _Micro:
     def __init__(self, tile: Tile, columns: bool, rows: int, vectors: int, multiply: str | None, prefetch: str) -> None:
         self.tile, self.rows, self.vectors, self.multiply, self.prefetch = tile, rows, vectors, multiply, prefetch
         self.name = f"micro_{'columns' if columns else 'rows'}_{rows}x{vectors}"
-        self.row: int = tile.size if columns else STRIDE * tile.size  # bytes to the next row,
-        self.step: int | str = "%a_step" if columns else tile.size  # to the next k
+        self.columns = columns
         # By measurement: with AVX-512 two k at a time make the loop over columns faster, not that over rows; small tiles are not worth the code.
         # Shorter vectors have fewer sums in registers, so more of a loop is overhead.
         self.unroll = 2 if (columns or not tile.masks) and rows + 2 * PAIR >= tile.rows and vectors == tile.vectors else 1
@@ -94,29 +94,53 @@ class _Micro:
     def text(self) -> str:
         """Its definition."""
         number_type = self.scalar
-        self.lines = [f"define internal void @{self.name}(ptr %a, i64 %a_step, ptr %b, i64 %b_step, ptr %ahead, i64 %ahead_step, "
+        self.lines = [f"define internal void @{self.name}(ptr %a, i64 %a_step, i64 %segment, i64 %jump, ptr %b, i64 %b_step, ptr %ahead, i64 %ahead_step, "
                       "ptr %added, i64 %added_step, ptr %c, i64 %c_step, i64 %k, i64 %terms, "
                       f"{number_type} %alpha, {number_type} %lower_bound, {number_type} %upper_bound) noinline nounwind {{",
-                      "entry:"]
+                      "entry:", *(f"  %row{index} = mul i64 %a_step, {index}" for index in range(self.rows))]
         self._ask_for_c()
         self.lines += ["  br label %sum", "sum:"]
         head = len(self.lines)
         far = self._value("add i64 %start, %terms")
         last = self._value(f"icmp sge i64 {far}, %k")
         stop = self._value(f"select i1 {last}, i64 %k, i64 {far}")
-        state, start, before = ["%a_now", "%b_now", "%ahead_now", *["zeroinitializer"] * (self.rows * self.vectors)], "%start", "sum"
-        if self.unroll > 1:
-            count = self._value(f"sub i64 {stop}, %start")
-            whole = self._value(f"add i64 %start, {self._value(f'and i64 {count}, {-self.unroll}')}")
-            state, start, before = self._loop("pairs", before, start, whole, self.unroll, state), whole, "pairs.done"
-        a, panel, ahead, *sums = self._loop("each", before, start, stop, 1, state)
+        state = ["%a_now", "%b_now", "%ahead_now", *["zeroinitializer"] * (self.rows * self.vectors)]
+        a, panel, ahead, *sums = self._products("sum", "%start", stop, state) if self.columns else self._segments(stop, state)
         self._epilogue(sums, [self._value(f"select i1 {last}, {number_type} {bound}, {number_type} {none.get_reference()}")
                               for bound, none in (("%lower_bound", self.tile.lowest), ("%upper_bound", self.tile.highest))])
         self.lines += [f"  br i1 {last}, label %done, label %sum", "done:", "  ret void", "}"]
+        end = "each.done" if self.columns else "parts.done"
         names = {"start": ("i64", "0", stop), "a_now": ("ptr", "%a", a), "b_now": ("ptr", "%b", panel), "ahead_now": ("ptr", "%ahead", ahead),
                  "added_now": ("ptr", "%added", "%c"), "added_step_now": ("i64", "%added_step", "%c_step")}
-        self.lines[head:head] = [f"  %{name} = phi {kind} [{first}, %entry], [{again}, %each.done]" for name, (kind, first, again) in names.items()]
+        self.lines[head:head] = [f"  %{name} = phi {kind} [{first}, %entry], [{again}, %{end}]" for name, (kind, first, again) in names.items()]
         return "\n".join(self.lines)
+
+    def _segments(self, stop: str, state: list[str]) -> list[str]:
+        """From ``%start`` on, segment after segment."""
+        kinds = ["i64", *self._kinds(state)]
+        phis = [f"%part{index}" for index in range(len(kinds))]
+        self.lines += ["  br label %part", "part:"]
+        head = len(self.lines)
+        far = self._value(f"add i64 {phis[0]}, %segment")
+        last = self._value(f"icmp sge i64 {far}, {stop}")
+        end = self._value(f"select i1 {last}, i64 {stop}, i64 {far}")
+        a, *rest = self._products("part", phis[0], end, phis[1:])
+        following = self._place(a, "%jump")
+        self.lines += [f"  br i1 {last}, label %parts.done, label %part", "parts.done:"]
+        self.lines[head:head] = [f"  {phi} = phi {kind} [{first}, %sum], [{again}, %each.done]"
+                                 for phi, kind, first, again in zip(phis, kinds, ["%start", *state], [end, following, *rest])]
+        return [a, *rest]
+
+    def _products(self, before: str, start: str, stop: str, state: list[str]) -> list[str]:
+        """Adds the products of a range of k."""
+        if self.unroll > 1:
+            count = self._value(f"sub i64 {stop}, {start}")
+            whole = self._value(f"add i64 {start}, {self._value(f'and i64 {count}, {-self.unroll}')}")
+            state, start, before = self._loop("pairs", before, start, whole, self.unroll, state), whole, "pairs.done"
+        return self._loop("each", before, start, stop, 1, state)
+
+    def _kinds(self, state: list[str]) -> list[str]:
+        return ["ptr", "ptr", "ptr", *[self.vector] * (len(state) - 3)]
 
     def _value(self, expression: str) -> str:
         """A new name for the value of an expression."""
@@ -170,7 +194,7 @@ class _Micro:
 
     def _loop(self, name: str, before: str, start: str, stop: str, unroll: int, state: list[str]) -> list[str]:
         """for k in range(start, stop, unroll). The state is the three pointers and the tile."""
-        kinds = ["i64", "ptr", "ptr", "ptr", *[self.vector] * (len(state) - 3)]
+        kinds = ["i64", *self._kinds(state)]
         phis = [f"%{name}{index}" for index in range(len(kinds))]
         self.lines += [f"  br label %{name}", f"{name}:"]
         head = len(self.lines)
@@ -191,10 +215,10 @@ class _Micro:
             right = [self._load(self._place(panel, offset), self.vector) for offset in self.offsets]
             panel = self._place(panel, "%b_step")
             for i in range(self.rows):
-                left = self._splat(self._load(self._place(a, i * self.row), self.scalar))
+                left = self._splat(self._load(self._place(a, i * self.tile.size if self.columns else f"%row{i}"), self.scalar))
                 for v, factor in enumerate(right):
                     sums[i * self.vectors + v] = self._add_product(sums[i * self.vectors + v], left, factor)
-            a = self._place(a, self.step)
+            a = self._place(a, "%a_step" if self.columns else self.tile.size)
         return [a, panel, ahead, *sums]
 
     def _epilogue(self, sums: list[str], bounds: list[str]) -> None:

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from llvmlite import ir
 
-from penstock.native.contract.tile import DEPTH, PAIR, STRIDE, TileModule
+from penstock.native.contract.tile import DEPTH, LINE, PAIR, STRIDE, TileModule
 from penstock.native.vector.pieces import advance, loop, maximum, minimum, number
 from penstock.native.vector.vectors import I32, I64, IR, POINTER, prefetch, zeros
 
@@ -41,8 +41,14 @@ class Packing:
     def __init__(self, module: TileModule) -> None:
         self.m, self.tile = module, module.tile
         self.size = self.tile.size
-        self.row_bytes = STRIDE * self.size
+        self.stage_bytes = STRIDE * self.size  # from row to row of windows that are cut into tiles
         self.panel_bytes = PANEL_ROWS * self.tile.columns * self.size
+
+    def row_bytes(self, b: ir.IRBuilder, elements: IR) -> IR:
+        """From row to row of a buffer for rows of so many elements: room for a vector beyond them, and an odd number of the cache's lines, or all
+        rows would compete for the same few places."""
+        lines = b.udiv(b.add(b.mul(elements, number(self.size)), number(2 * LINE - 1)), number(LINE))
+        return b.mul(b.or_(lines, number(1)), number(LINE))
 
     def _vector_bytes(self) -> int:
         return self.tile.lanes * self.size
@@ -75,19 +81,19 @@ class Packing:
 
     @cached_property
     def matrix(self) -> ir.Function:
-        """matrix(buffer, from, step, rows, count): rows of a matrix."""
-        function, b = self.m.function("matrix", [POINTER, POINTER, I64, I64, I64])
-        buffer, source, step, rows, count = function.args
+        """matrix(buffer, row bytes, from, step, rows, count): rows of a matrix."""
+        function, b = self.m.function("matrix", [POINTER, I64, POINTER, *[I64] * 3])
+        buffer, row_bytes, source, step, rows, count = function.args
         with loop(b, number(0), rows) as row:
-            b.call(self.copy, [advance(b, buffer, b.mul(row, number(self.row_bytes))), advance(b, source, b.mul(row, step)), count])
+            b.call(self.copy, [advance(b, buffer, b.mul(row, row_bytes)), advance(b, source, b.mul(row, step)), count])
         b.ret_void()
         return function
 
     @cached_property
     def patches(self) -> ir.Function:
-        """patches(buffer, image, words, row start, row stop, column start, column stop): a part of the matrix with a row for each window."""
-        function, b = self.m.function("patches", [POINTER, POINTER, POINTER, I64, I64, I64, I64])
-        buffer, image, words, row_start, row_stop, start, stop = function.args
+        """patches(buffer, row bytes, image, words, row start, row stop, column start, column stop): a part of the matrix with a row for each window."""
+        function, b = self.m.function("patches", [POINTER, I64, POINTER, POINTER, *[I64] * 4])
+        buffer, row_bytes, image, words, row_start, row_stop, start, stop = function.args
         w = {name: b.load(b.gep(words, [number(k)], source_etype=I64), typ=I64) for k, name in enumerate(PATCH_WORDS)}
         area = b.mul(w["width"], w["height"])
         first_image, in_image = b.udiv(row_start, area), b.urem(row_start, area)
@@ -100,14 +106,14 @@ class Packing:
             dy = b.sub(b.mul(down, w["dilation_y"]), w["pad_y"])
             dx = b.sub(b.mul(right, w["dilation_x"]), w["pad_x"])
             to = advance(b, buffer, b.mul(b.sub(origin, start), number(self.size)))
-            self._rows(b, w, segment, (image, to), (row_start, row_stop, first_image, first_y, first_x), (e0, e1, dy, dx))
+            self._rows(b, w, segment, (image, to, row_bytes), (row_start, row_stop, first_image, first_y, first_x), (e0, e1, dy, dx))
         b.ret_void()
         return function
 
-    def _rows(self, b: ir.IRBuilder, w: dict[str, IR], piece: ir.Function, places: tuple[IR, IR], rows: tuple[IR, ...],
+    def _rows(self, b: ir.IRBuilder, w: dict[str, IR], piece: ir.Function, places: tuple[IR, IR, IR], rows: tuple[IR, ...],
               segment: tuple[IR, ...]) -> None:
         """One segment of all rows, i.e. windows; x, y and image count up."""
-        image, to = places
+        image, to, row_bytes = places
         row_start, row_stop, first_image, first_y, first_x = rows
         e0, e1, dy, dx = segment
         starts = [b.add(e0, number(v * self.tile.lanes)) for v in range(_SHORT + 1)]
@@ -141,7 +147,7 @@ class Packing:
         next_y = b.add(y, b.zext(wrapped, I64))
         over = b.icmp_signed("==", next_y, w["height"])
         following = [b.add(row, number(1)), b.select(wrapped, number(0), next_x), b.select(over, number(0), next_y), b.add(n, b.zext(over, I64)),
-                     advance(b, target, number(self.row_bytes))]
+                     advance(b, target, row_bytes)]
         for phi, first, again in zip(state, [row_start, first_x, first_y, first_image, to], following):
             phi.add_incoming(first, before)
             phi.add_incoming(again, b.block)

@@ -12,8 +12,8 @@ import numpy as np
 
 from penstock.native.calls import Array
 from penstock.native.contract import gemm, gemv, panels
-from penstock.native.contract.packing import TAP_WORDS
-from penstock.native.contract.tile import DEPTH, PAIR, Tile, tile_for
+from penstock.native.contract.packing import PATCH_WORDS, TAP_WORDS
+from penstock.native.contract.tile import DEPTH, LINE, PAIR, STRIDE, Tile, tile_for
 
 if TYPE_CHECKING:
     from penstock.native.emitter import Emitter
@@ -22,6 +22,9 @@ _SMALL = 30_000  # cycles: the time that it takes to wake another thread, and so
 PARTS = 3  # per thread: one that is delayed has less to do
 _PAGES = 60  # that a CPU can look up at once
 _FAR = 2048  # bytes between rows
+_WAY = 4096  # bytes, after which the places of the first-level cache begin again: rows of a multiple of it compete for the same ones
+_DEEP = 4 * DEPTH  # elements of a row that are used at a time, if B lies in panels
+_TERMS = 2 * DEPTH  # of a sum in registers
 _COPY = 0.2  # cycles to copy an element into a buffer
 _PANEL = 0.1  # cycles to read an element of a panel, which is in the second-level cache
 _READ = 0.2  # cycles to read an element of a matrix that is read once
@@ -119,7 +122,7 @@ def _emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, 
     if items == [{}] and _is_prepared(b, p, right) and _is_row(p) and epilogue.rate is None:
         _emit_row(b, p, a, right, c, label, epilogue)
         return
-    if items == [{}] and (_shares_panels(p, tile) or _is_prepared(b, p, right)):
+    if items == [{}] and (_shares_panels(p, tile) or _is_prepared(b, p, right) or _may_read_windows(p, tile)):
         p, right = _in_panels(b, p, tile, right, label)
     added, rate = epilogue.added, epilogue.rate
     words = epilogue.words(c.dtype)
@@ -206,23 +209,62 @@ def _words(p: Product, tile: Tile, given: dict[str, int]) -> list[int]:
     m = given["m_stop"] - given["m_start"]
     values = {"batch": p.batch, "a_step": p.a_step, "b_step": p.b_step, "c_step": p.c_step, "a_transposed": int(p.a_transposed),
               "a_packed": int(_is_packed(p, tile, given)), "b_transposed": int(p.b_transposed), "has_patches": int(bool(p.patches)),
-              "b_packed": int(p.b_transposed or m >= _REUSED * tile.rows), **_taps_of(p).words(), "k_start": 0, "k_stop": p.k, "terms": DEPTH,
+              "b_packed": int(p.b_transposed or m >= _REUSED * tile.rows), **_taps_of(p).words(), "k_start": 0, "k_stop": p.k, "terms": _TERMS,
               **_blocks(p, tile, m), **p.steps, **given}
     return [*(values.get(name, 0) for name in gemm.WORDS), *p.patches]
 
 
 def _is_packed(p: Product, tile: Tile, part: dict[str, int]) -> bool:
     """True if A is copied. It has to be if one row of a pair is missing, which would be read beyond the array."""
-    odd, panels = (part["m_stop"] - part["m_start"]) % PAIR != 0, _FEW if p.a_step < _FAR else 1
-    return not p.a_transposed or bool(p.patches) or odd or part["n_stop"] - part["n_start"] > panels * tile.columns
+    if p.patches:
+        return not _reads_windows(p, tile)
+    odd, columns = (part["m_stop"] - part["m_start"]) % PAIR != 0, part["n_stop"] - part["n_start"]
+    if p.a_transposed:
+        return odd or columns > (_FEW if p.a_step < _FAR else 1) * tile.columns
+    return odd or (columns > _FEW * tile.columns and (p.a_step >= _WAY or math.gcd(p.a_step, _WAY) > _WAY // 2))
+
+
+def _reads_windows(p: Product, tile: Tile) -> bool:
+    """Are windows read where they are, if they lie inside of the image?"""
+    return "b_panel" in p.steps and _may_read_windows(p, tile)
+
+
+def _may_read_windows(p: Product, tile: Tile) -> bool:
+    """Can most windows be rows of A where they are? Of an image with few channels, whose rows are one segment: others are worth a copy."""
+    if not p.patches or p.a_transposed or p.batch > 1 or not 0 < p.k <= DEPTH:
+        return False
+    w, rows = dict(zip(PATCH_WORDS, p.patches)), _window_rows(p, tile)
+    if w["across"] > 1 or p.m < _REUSED * tile.rows:
+        return False
+    starts = range(0, w["width"] - rows + 1, rows)
+    last = w["in_width"] * w["depth"] - w["length"]  # where in a line the last window may begin
+    inside = [x for x in starts if x * w["stride_x"] >= w["pad_x"] and ((x + rows - 1) * w["stride_x"] - w["pad_x"]) * w["depth"] <= last]
+    return 2 * len(inside) * rows > w["width"]
+
+
+def _window_rows(p: Product, tile: Tile) -> int:
+    """How many windows are a tile: if that can be, so many that lines consist of such tiles."""
+    width = p.patches[PATCH_WORDS.index("width")]
+    return next((rows for rows in range(tile.rows, tile.rows // 2, -PAIR) if width % rows == 0), tile.rows)
 
 
 def _blocks(p: Product, tile: Tile, m: int) -> dict[str, int]:
-    """The sizes of blocks. Where large rows of B, or of C, are passed but once, few of them are open at a time: each is on a page of its own."""
+    """The sizes of blocks. Where large rows of B, or of C, are passed but once, few of them are open at a time: each is on a page of its own. Panels
+    of B have all its rows: then sums go to C seldom. A block of rows of A is to stay in the second-level cache, where it is or copied."""
     few = _PAGES // tile.rows * tile.rows
-    m_most = few if p.k <= _PAGES and p.c_step >= _FAR else DEPTH if p.patches and p.a_transposed else tile.buffer_rows
-    k_most = _PAGES if m <= few and not p.b_transposed and p.b_step >= _FAR else DEPTH
-    return {"m_block": _block_size(m, m_most, tile.rows), "k_block": _block_size(p.k, k_most, 4)}
+    k_most = _PAGES if m <= few and not p.b_transposed and p.b_step >= _FAR else _DEEP if "b_panel" in p.steps and not p.a_transposed else DEPTH
+    k_block = _block_size(p.k, k_most, 4)
+    if p.patches and _reads_windows(p, tile):
+        return {"m_block": _window_rows(p, tile), "k_block": k_block}
+    fitting = tile.buffer_rows if p.a_transposed else _rows_of_buffer(tile, k_block)
+    m_most = few if p.k <= _PAGES and p.c_step >= _FAR else DEPTH if p.patches and p.a_transposed else fitting
+    return {"m_block": _block_size(m, m_most, tile.rows), "k_block": k_block}
+
+
+def _rows_of_buffer(tile: Tile, k_block: int) -> int:
+    """How many rows of so many elements fit into the buffer for A: as ``Packing.row_bytes`` lays them out."""
+    row = ((k_block * tile.size + 2 * LINE - 1) // LINE | 1) * LINE // tile.size
+    return max(((tile.buffer_rows + 1) * STRIDE // row - 1) // tile.rows * tile.rows, tile.rows)
 
 
 def _block_size(extent: int, most: int, multiple: int) -> int:
@@ -242,7 +284,7 @@ def _parts_of_item(p: Product, tile: Tile, threads: int, items: int) -> Iterator
     batches = min(p.batch, max(most // items, 1))
     by_rows, by_columns = _grid(p, tile, threads, batches * items) if most > 1 else (1, 1)
     for first, last in ranges(p.batch, batches, 1):
-        for m_start, m_stop in ranges(p.m, by_rows, PAIR):
+        for m_start, m_stop in ranges(p.m, by_rows, _window_rows(p, tile) if p.patches and _reads_windows(p, tile) else PAIR):
             for n_start, n_stop in ranges(p.n, by_columns, tile.columns):
                 yield {"batch": last - first, "m_start": m_start, "m_stop": m_stop, "n_start": n_start, "n_stop": n_stop, **_batch_offsets(p, first)}
 
@@ -260,7 +302,8 @@ def _cost(p: Product, tile: Tile, threads: int, others: int, by_rows: int, by_co
     m, n = min(_piece(p.m, by_rows, PAIR), p.m), min(_piece(p.n, by_columns, tile.columns), p.n)
     parts = others * -(-p.m // m) * -(-p.n // n)
     blocks = -(-m // _blocks(p, tile, m)["m_block"])
-    copying = (m * _COPY + blocks * n * (_PANEL if "b_panel" in p.steps else _COPY)) * p.k
+    is_packed = _is_packed(p, tile, {"m_start": 0, "m_stop": m, "n_start": 0, "n_stop": n})
+    copying = (m * (_COPY if is_packed else 0) + blocks * n * (_PANEL if "b_panel" in p.steps else _COPY)) * p.k
     return (-(-parts // threads) + _DELAY) * (_multiplying(p, tile, m, n) + copying)
 
 
