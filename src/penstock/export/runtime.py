@@ -116,7 +116,8 @@ class Runtime:
         functions = [line for entry, tables in self._entries for line in self._entry(entry, tables)]
         memory = self._memory
         shared = threads.text(self._name, memory.tables_at, memory.threads, NOT_READY) if memory.threads > 1 else driver.control()
-        pieces = [_HEAD, _EXPAND, _SERIAL, _READY.format(mark=memory.mark, magic=_MARK), shared, *self._data(), *(f"declare void @kernel_{index}(ptr)" for index in range(self._kernels)),
+        ready = _READY.format(mark=memory.mark, magic=_MARK)
+        pieces = [_HEAD, _EXPAND, _SERIAL, ready, shared, *self._data(), *(f"declare void @kernel_{index}(ptr)" for index in range(self._kernels)),
                   *self._init(), *functions, *self._message()]
         return "\n".join(pieces)
 

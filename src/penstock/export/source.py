@@ -25,7 +25,7 @@ Named = Mapping[str, Any] | Sequence[Any] | Any
 def batch_sizes(batch: Any) -> list[int]:
     """A size, or several, as a list. InvalidArgumentError if it is neither."""
     try:
-        return [operator.index(batch)] if not isinstance(batch, (Sequence, Mapping)) and not np.ndim(batch) else [operator.index(each) for each in batch]
+        return [operator.index(each) for each in ([batch] if np.ndim(batch) == 0 and not isinstance(batch, str) else batch)]
     except TypeError:
         raise InvalidArgumentError(None, None, f"batch={batch!r}: it can be a size, or a list of sizes") from None
 
