@@ -171,8 +171,8 @@ class Runtime:
             yield f"define internal i32 @{public}.{batch}(ptr %model{parameters}) noinline {{\nentry:"
             yield from self._body(table)
             yield "}"
-        batch = ", i64 %batch" if entry.takes_batch else ""
-        yield f"define i32 @{public}(ptr %model{batch}{parameters}) {{\nentry:\n  %ready = call i1 @is_ready(ptr %model)"
+        size = ", i64 %batch" if entry.takes_batch else ""
+        yield f"define i32 @{public}(ptr %model{size}{parameters}) {{\nentry:\n  %ready = call i1 @is_ready(ptr %model)"
         yield f"  br i1 %ready, label %work, label %refused\nrefused:\n  ret i32 {NOT_READY}\nwork:"
         if not entry.takes_batch:
             yield f"  %result = call i32 @{public}.{entry.batches[0]}({arguments})\n  ret i32 %result\n}}"
