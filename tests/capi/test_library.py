@@ -31,7 +31,7 @@ def test_the_library_exports_what_the_header_declares(installed):
         assert hasattr(loaded, each.name)
 
 
-@pytest.mark.parametrize("name", ["conformance", "rest"])
+@pytest.mark.parametrize("name", ["conformance", "rest", "bindings"])
 def test_a_program_behaves_as_with_tensorflow(name, run_program):
     """Its output was recorded from TensorFlow 1.15.5: ``record_conformance.sh``."""
     printed = run_program(PROGRAMS / f"{name}.c", flags=("-ltensorflow",))

@@ -1,6 +1,7 @@
 """Exported models on this machine, called from C."""
 from __future__ import annotations
 
+import ctypes
 import platform
 import subprocess
 
@@ -95,6 +96,16 @@ def test_rows_that_depend_on_each_other_do_not_take_any_batch(tmp_path):
         export(session, tmp_path, y, x, batch=[1, 4], any_batch=True)
 
 
+def test_a_model_that_writes_variables_does_not_take_any_batch(tmp_path):
+    x, total = tf.placeholder(tf.float32, [None, 4]), tf.get_variable("total", [4], initializer=tf.zeros_initializer())
+    y = x + total.assign_add(tf.reduce_sum(x, 0))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        with pytest.raises(tf.errors.InvalidArgumentError, match="it would write total once for each"):
+            export(session, tmp_path, y, x, batch=[1, 4], any_batch=True)
+        np.testing.assert_array_equal(session.run(total), np.zeros(4))
+
+
 @pytest.mark.parametrize("columns", [1, 10, 77])
 def test_a_row_times_a_matrix(tmp_path, columns):
     x = tf.placeholder(tf.float32, [1, 37], name="x")
@@ -121,6 +132,24 @@ def test_recurrent_network_runs_its_loop(tmp_path):
         found = loaded.run("run", [values], [(2, 7, 6), (2, 6)], batch=2)
         for one, other in zip(found, expected):
             np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_a_model_that_is_not_initialised_or_was_moved_says_so(tmp_path):
+    x, y = classifier(2)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        made = export(session, tmp_path, y, x, threads=2)
+    loaded = Loaded(made)
+    values = np.ones((2, 20), np.float32)
+    (found,) = loaded.run("run", [values], [(2, 10)])
+    content = ctypes.string_at(loaded.at, made.model_bytes)
+    for before in (b"", b"\xee" * made.model_bytes, content):  # zeros, anything, a model that was elsewhere
+        memory = ctypes.create_string_buffer(before, made.model_bytes + 64)
+        loaded.at = ctypes.addressof(memory)  # wherever malloc puts it
+        assert loaded.status("start", []) == loaded.status("run", [values, found]) == -3
+        assert "call model_init with its address first" in loaded.message(-3)
+        loaded.init()
+        np.testing.assert_array_equal(loaded.run("run", [values], [(2, 10)])[0], found)
 
 
 def test_variables_stay_in_the_model(tmp_path):

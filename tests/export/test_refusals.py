@@ -59,11 +59,28 @@ def test_shapes_that_are_not_known(tmp_path):
 def test_arguments_that_make_no_sense(tmp_path):
     x = tf.placeholder(tf.float32, [None, 2], name="x")
     with tf.Session() as session:
-        for options, what in (({"kind": "exe"}, "kind"), ({"weights": "no"}, "weights"), ({"batch": 0}, "positive")):
+        for options, what in (({"kind": "exe"}, "kind"), ({"weights": "no"}, "weights"), ({"batch": 0}, "positive"), ({"batch": "3"}, "batch='3'"),
+                              ({"batch": [1, 2.5]}, "a list of sizes"), ({"shapes": {"y": [1, 2]}}, "no feed 'y'; there are x")):
             with pytest.raises(tf.errors.InvalidArgumentError, match=what):
                 tf.export(x * 2, x, tmp_path, session=session, **{"kind": "object", **options})
         with pytest.raises(ValueError, match="no target 'vax'"):
             tf.export(x * 2, x, tmp_path, session=session, target="vax")
+
+
+def test_entry_points_that_make_no_sense(tmp_path):
+    x = tf.placeholder(tf.float32, [None, 2], name="x")
+    with tf.Session() as session:
+        for fetches, feeds, what in (([], x, "fetches nothing"), ({"run": x * 2}, None, r"not a pair \(fetches, feeds\)")):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=what):
+                tf.export(fetches, feeds, tmp_path, session=session, kind="object")
+        with pytest.raises(tf.errors.UnimplementedError, match=r"x \(Placeholder\): it is needed, and is not among the feeds"):
+            tf.export(x * 2, [], tmp_path, session=session, kind="object")
+
+
+def test_types_that_a_target_has_no_instructions_for(tmp_path):
+    x = tf.placeholder(tf.float16, [2], name="x")
+    with tf.Session() as session, pytest.raises(tf.errors.UnimplementedError, match=r"mul \(Mul\): Const: the CPU has no conversions of float16"):
+        tf.export(x * 2, x, tmp_path, session=session, kind="object", target="wasm32")
 
 
 def test_without_a_linker_it_says_what_to_install(tmp_path, monkeypatch, capsys):

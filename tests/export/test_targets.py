@@ -157,3 +157,28 @@ def test_webassembly_in_node(model, tmp_path, weights):
     np.testing.assert_allclose(np.reshape(result["before"], (3, 10)), model[4], rtol=1e-5, atol=1e-6)
     assert result["before"] == result["after"]
     assert result["error"] == "x has 383 elements; a row of the batch has 128"
+
+
+_INTEGERS = """
+import { load } from "./model.js";
+const model = await load(), ones = count => Array(count).fill(1);
+const answers = [];
+for (const ids of [[1, 2, 3], BigInt64Array.of(1n, 2n, 3n), ones(600)]) answers.push([...model.run({ ids }).twice].map(Number));
+for (const ids of [[1.5], "x"]) try { model.run({ ids }); } catch (error) { answers.push(error.message); }
+console.log(JSON.stringify(answers));
+"""
+
+
+@needs_linker
+@needs_program("node", "apt install nodejs")
+def test_webassembly_takes_numbers_as_integers_of_64_bits(tmp_path):
+    ids = tf.placeholder(tf.int64, [None], name="ids")
+    with tf.Session() as session:
+        tf.export({"twice": ids * 2}, {"ids": ids}, tmp_path, session=session, target="wasm32", batch=[1, 64], any_batch=True)
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "main.js").write_text(_INTEGERS)
+    done = subprocess.run(["node", "main.js"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    numbers, bigs, many, fraction, text = json.loads(done.stdout)
+    assert numbers == bigs == [2, 4, 6] and many == [2] * 600
+    assert "1.5 cannot be converted to a BigInt" in fraction and "Cannot convert x to a BigInt" in text

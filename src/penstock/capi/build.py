@@ -67,9 +67,10 @@ def source() -> str:
 
 def _forward(declaration: Declaration, index: int) -> str:
     """A function that calls Python's, which is given structs by their addresses."""
-    parameters = ", ".join(f"{each.declared} {each.name}" for each in declaration.parameters) or "void"
-    types = [f"{each.declared}*" if each.by_value else each.declared for each in declaration.parameters]
-    values = [f"&{each.name}" if each.by_value else each.name for each in declaration.parameters]
+    parameters = ", ".join(each.declaration for each in declaration.parameters) or "void"
+    types = [f"{each.declared}*" if each.by_value else "void*" if each.type == "function" else each.declared for each in declaration.parameters]
+    values = [f"&{each.name}" if each.by_value else f"(void*){each.name}" if each.type == "function" else each.name
+              for each in declaration.parameters]
     returns, status = declaration.declared_returns, declaration.status
     named = "NULL" if status is None else declaration.parameters[status].name
     find = f'void* function = entry({index}, {named}, "{declaration.name}");'

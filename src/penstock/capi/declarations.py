@@ -20,6 +20,11 @@ class Parameter:
     declared: str  # with ``const``
 
     @property
+    def declaration(self) -> str:
+        """As a function has it in C."""
+        return self.declared if self.type == "function" else f"{self.declared} {self.name}"
+
+    @property
     def by_value(self) -> bool:
         """A struct, which Python is given the address of."""
         return self.type in STRUCTS

@@ -83,7 +83,8 @@ def _is_address(declaration: Declaration, index: int) -> bool:
     """Memory that is not looked at here: tensors, bytes with a length."""
     parameters = declaration.parameters
     sized = index + 1 < len(parameters) and parameters[index + 1].type == "size_t"
-    return parameters[index].type in ("void*", "TF_Tensor*", "TF_FunctionOptions*", "TF_Status*") or (parameters[index].type == "char*" and sized)
+    kind = parameters[index].type
+    return kind in ("void*", "TF_Tensor*", "TF_FunctionOptions*", "TF_Status*", "function") or (kind == "char*" and sized)
 
 
 def _argument(declaration: Declaration, index: int) -> tuple[Any, Function | None]:

@@ -13,6 +13,7 @@ from penstock.capi.handles import GraphState
 from penstock.capi.memory import fill, operations, parsed, read_bytes, tensors, texts
 from penstock.errors import InvalidArgumentError
 from penstock.graph.graph_to_function import graph_to_function
+from penstock.graph.node import Operation
 
 
 @kind("TF_Function*")
@@ -27,14 +28,34 @@ class FunctionHandle:
 def TF_GraphToFunction(fn_body: GraphState, fn_name: str, append_hash: int, num_opers: int, opers: Any, ninputs: int, inputs: Any, noutputs: int,
                        outputs: Any, output_names: Any, opts: Any, description: str | None) -> FunctionHandle:
     """A part of a graph as a function."""
+    return TF_GraphToFunctionWithControlOutputs(fn_body, fn_name, append_hash, num_opers, opers, ninputs, inputs, noutputs, outputs, output_names, 0,
+                                                None, None, opts, description)
+
+
+@entry
+def TF_GraphToFunctionWithControlOutputs(fn_body: GraphState, fn_name: str, append_hash: int, num_opers: int, opers: Any, ninputs: int, inputs: Any,
+                                         noutputs: int, outputs: Any, output_names: Any, ncontrol_outputs: int, control_outputs: Any,
+                                         control_output_names: Any, opts: Any, description: str | None) -> FunctionHandle:
+    """The same, with operations that run in every call."""
     body = None if num_opers == -1 else operations(opers, num_opers, "opers")
     names = texts(output_names, noutputs, "output_names") if output_names else None
     with fn_body.lock:
         proto = graph_to_function(fn_body.graph, fn_name, body, tensors(inputs, ninputs, "inputs"), tensors(outputs, noutputs, "outputs"), names,
-                                  description or "")
+                                  description or "", _control_outputs(control_outputs, ncontrol_outputs, control_output_names))
     if append_hash:
         proto.signature.name += "_" + hashlib.sha256(proto.SerializeToString(deterministic=True)).hexdigest()[:16]
     return FunctionHandle(proto)
+
+
+def _control_outputs(opers: Any, count: int, names: Any) -> dict[str, Operation]:
+    """By the names that they are given, or their own."""
+    ops = operations(opers, count, "control_outputs")
+    named: dict[str, Operation] = {}
+    for name, op in zip(texts(names, count, "control_output_names") if names else [op.name for op in ops], ops):
+        if name in named:
+            raise InvalidArgumentError(None, None, f"Repeated control output name: {name}")
+        named[name] = op
+    return named
 
 
 @entry

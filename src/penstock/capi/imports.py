@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,6 +26,7 @@ class ImportOptions:
     def __init__(self) -> None:
         self.prefix = self.device = ""
         self.uniquify_names = self.uniquify_prefix = False
+        self.validate_colocation = True
         self.mapped: dict[tuple[str, int], Tensor] = {}
         self.remapped: dict[str, Operation] = {}  # control inputs
         self.waits_for: list[Operation] = []
@@ -70,6 +71,7 @@ def import_into(state: GraphState, graph_def: GraphDef, options: ImportOptions) 
     graph = state.graph
     nodes = {node.name: node for node in graph_def.node}
     used = {_place(text) for node in graph_def.node for text in node.input}
+    _check_colocation(graph_def, options, nodes)
     missing = [key for key in options.mapped if key[0] not in nodes and key not in used]
     waiting = _without_remapped(graph_def, options)
     scope = _scope(graph, options)
@@ -88,6 +90,17 @@ def import_into(state: GraphState, graph_def: GraphDef, options: ImportOptions) 
         state.functions.setdefault(function.signature.name, function)
     elements: list[Any] = [imported[text] for text in wanted]
     return ImportResults(elements[:len(options.outputs)], elements[len(options.outputs):], missing)
+
+
+def _check_colocation(graph_def: GraphDef, options: ImportOptions, nodes: Collection[str]) -> None:
+    """Nodes that are to be where another one is, which is not imported: an error, or, if that is not wanted, they may be anywhere."""
+    for node in graph_def.node:
+        groups = node.attr["_class"].list.s if "_class" in node.attr else []
+        unknown = [group for group in groups if group.startswith(b"loc:@") and group[5:].decode() not in nodes]
+        if unknown and options.validate_colocation:
+            raise InvalidArgumentError(None, None, f"Node '{node.name}' expects to be colocated with unknown node '{unknown[0][5:].decode()}'")
+        for group in unknown:
+            groups.remove(group)
 
 
 def _place(text: str) -> tuple[str, int]:
@@ -183,6 +196,12 @@ def TF_ImportGraphDefOptionsSetUniquifyNames(opts: ImportOptions, uniquify_names
 def TF_ImportGraphDefOptionsSetUniquifyPrefix(opts: ImportOptions, uniquify_prefix: int) -> None:
     """A prefix that is taken gets a number."""
     opts.uniquify_prefix = bool(uniquify_prefix)
+
+
+@entry
+def TF_ImportGraphDefOptionsSetValidateColocationConstraints(opts: ImportOptions, enable: int) -> None:
+    """Whether colocation with a node that is not imported is an error: it is, if nothing is said."""
+    opts.validate_colocation = bool(enable)
 
 
 @entry

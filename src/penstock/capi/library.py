@@ -4,11 +4,26 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from penstock.capi import attributes, descriptions, devices, differentiation, functions, graphs, imports, loops, named_sessions, operations, sessions
+from penstock.capi import (
+    api_defs,
+    attributes,
+    descriptions,
+    devices,
+    differentiation,
+    functions,
+    graphs,
+    imports,
+    loops,
+    named_sessions,
+    operations,
+    servers,
+    sessions,
+)
 from penstock.capi.declarations import forwarded
 from penstock.capi.entries import ENTRIES, Services, callback
 
-MODULES = (attributes, descriptions, devices, differentiation, functions, graphs, imports, loops, named_sessions, operations, sessions)
+MODULES = (api_defs, attributes, descriptions, devices, differentiation, functions, graphs, imports, loops, named_sessions, operations, servers,
+           sessions)
 _callbacks: list[Any] = []  # C holds their addresses
 
 

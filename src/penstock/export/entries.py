@@ -8,11 +8,16 @@ from dataclasses import dataclass, field
 from penstock.graph.dtypes import DType
 from penstock.graph.node import Operation, Tensor
 
-# Words of C that cannot be names. C++ has more, and a model may be called from there.
-_RESERVED = frozenset("auto break case char const continue default do double else enum extern float for goto if inline int long register restrict "
-                      "return short signed sizeof static struct switch typedef union unsigned void volatile while bool class delete new operator "
-                      "private public template this throw try using virtual".split())
-_TAKEN = ["model", "batch"]  # parameters of every function
+# What cannot be a name in C, in C++, or beside the macros of their headers: a model may be called from either.
+_RESERVED = frozenset("""
+    alignas alignof auto bool break case char const constexpr continue default do double else enum extern false float for goto if inline int long
+    nullptr register restrict return short signed sizeof static static_assert struct switch thread_local true typedef typeof typeof_unqual union
+    unsigned void volatile while and and_eq asm bitand bitor catch char8_t char16_t char32_t class co_await co_return co_yield compl concept
+    const_cast consteval constinit decltype delete dynamic_cast explicit export friend mutable namespace new noexcept not not_eq operator or or_eq
+    private protected public reinterpret_cast requires static_cast template this throw try typeid typename using virtual wchar_t xor xor_eq
+    main linux unix errno stdin stdout stderr assert complex imaginary noreturn I NULL EOF NAN INFINITY""".split())
+_PARAMETERS = ("model", "batch")  # of every function
+_FUNCTIONS = ("init", "message", "start", "stop")  # of every model
 
 
 def identifier(name: str) -> str:
@@ -21,12 +26,17 @@ def identifier(name: str) -> str:
     return f"{made}_" if made in _RESERVED else f"_{made}" if made[0].isdigit() else made
 
 
-def identifiers(names: Sequence[str]) -> list[str]:
-    """Names for C, each another one."""
-    made = list(_TAKEN)
+def identifiers(names: Sequence[str], taken: Sequence[str] = _PARAMETERS) -> list[str]:
+    """Names for C, each another one, and none that is taken."""
+    made = list(taken)
     for name in map(identifier, names):
         made.append(name if name not in made else next(f"{name}_{k}" for k in range(2, len(made) + 2) if f"{name}_{k}" not in made))
-    return made[len(_TAKEN):]
+    return made[len(taken):]
+
+
+def entry_names(names: Sequence[str]) -> list[str]:
+    """Names of entry points, which differ from those of the functions that every model has."""
+    return identifiers(names, _FUNCTIONS)
 
 
 @dataclass

@@ -18,7 +18,7 @@ from penstock.graph import dtypes
 from penstock.graph.node import Operation, Tensor
 from penstock.native.regions.eligibility import folds, has_known_size, why_not_native
 from penstock.native.regions.forming import enclose
-from penstock.ops.constant import Const
+from penstock.ops.constant import Const, Placeholder
 from penstock.program.branches import take_branches
 from penstock.program.ir import Edge, Node, Program, RegionBody, prune, reference_source
 from penstock.program.passes import PassOptions, optimise
@@ -131,14 +131,20 @@ def _members(program: Program) -> list[Node]:
         if folds(node, folded):
             folded.add(node)
         elif not has_known_size(node, folded, sized):
-            random = "it draws random numbers from a generator that Python keeps" if node.definition.draws else ""
-            reason = random or node.note or why_not_native(node)
+            reason = _why_not_frozen(node) or node.note or why_not_native(node)
             if reason:
                 refused.append((node, reason))
         members.append(node)
     if refused:
         raise CannotExport(refused)
     return members
+
+
+def _why_not_frozen(node: Node) -> str:
+    """What sets a node apart from those of a session, which has generators and feeds; or nothing."""
+    if node.definition is Placeholder:
+        return "it is needed, and is not among the feeds"
+    return "it draws random numbers from a generator that Python keeps" if node.definition.draws else ""
 
 
 def _source(edge: Edge, program: Program, values: dict[Operation, np.ndarray], state: dict[Operation, FrozenVariable]) -> int | FrozenVariable:

@@ -16,7 +16,8 @@ _TEXT = """\
 //     const model = await load();
 //     const { OUTPUT } = model.ENTRY({ INPUT: values });
 //
-// Values are typed arrays, or arrays of numbers, in row-major order. A step allocates nothing in the module's memory.
+// Values are typed arrays, or arrays of numbers, in row-major order; numbers of 64 bits come back as BigInts. A step allocates nothing in the
+// module's memory, but for the first batch of a size that is larger than all before it.
 const ENTRIES = JSON_ENTRIES;
 const MODEL_BYTES = BYTES, WEIGHTS_BYTES = WEIGHTS, ALIGNMENT = 64;
 
@@ -55,7 +56,7 @@ class Model {
         for (const name of Object.keys(ENTRIES)) this[name] = (feeds, batch) => this.#run(name, feeds ?? {}, batch);
     }
 
-    // Memory that stays: once for the model, once for each array of each batch size.
+    // Memory that stays: for the model, and for each array as much as its largest batch has needed.
     #reserve(bytes) {
         const place = Math.ceil(this.#next / ALIGNMENT) * ALIGNMENT;
         this.#next = place + bytes;
@@ -72,7 +73,7 @@ class Model {
             if (values === undefined) throw new Error(`NAME.${name} needs ${each.name}`);
             if (values.length !== size) throw new Error(`${each.name} has ${values.length} elements; [${shapeOf(each, batch)}] are ${size}`);
             const array = this.#array(`${name}<${each.name}`, each, batch);
-            array.set(values);
+            this.#fill(array, values);
             return array;
         });
         const outputs = entry.outputs.map(each => this.#array(`${name}>${each.name}`, each, batch));
@@ -89,10 +90,18 @@ class Model {
     }
 
     #array(key, argument, batch) {
-        const size = elements(argument, batch), kind = globalThis[argument.array];
-        const place = this.#places.get(`${key} ${batch}`) ?? this.#reserve(size * kind.BYTES_PER_ELEMENT);
-        this.#places.set(`${key} ${batch}`, place);
-        return { byteOffset: place, length: size, kind, set: values => new kind(this.#exports.memory.buffer, place, size).set(values) };
+        const size = elements(argument, batch), kind = globalThis[argument.array], bytes = size * kind.BYTES_PER_ELEMENT;
+        let room = this.#places.get(key);
+        if (!room || room.bytes < bytes) {
+            const larger = room ? Math.max(bytes, 2 * room.bytes) : bytes;
+            this.#places.set(key, room = { place: this.#reserve(larger), bytes: larger });
+        }
+        return { byteOffset: room.place, length: size, kind };
+    }
+
+    #fill(array, values) {
+        const isBig = array.kind === BigInt64Array || array.kind === BigUint64Array;
+        this.#view(array).set(isBig ? Array.from(values, BigInt) : values);
     }
 
     #view({ byteOffset, length, kind }) {

@@ -139,6 +139,7 @@ class ExportedMemory:
         self.tables = [self._place(table) for table in tables]
         self.expansions: list[Expansion] = []
         self.preparation, scratch = self._prepare(prepared)
+        self.mark = self.append([0], 0)  # a word that ``init`` sets last, and that steps look at first
         self.stays = round_up(self.tables_at + WORD * len(self._words))
         self.arena = self.stays + self._stays_bytes
         self.nbytes = self.arena + round_up(max([scratch, *(table.arena_bytes for table in tables)]))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import FailedPreconditionError, InvalidArgumentError
-from penstock.export.entries import EntryPoint, identifier
+from penstock.export.entries import EntryPoint, entry_names, identifier
 from penstock.export.failures import CannotExport
 from penstock.export.freezing import FrozenStep, FrozenVariable, freeze, updated_variables, values_of, variables_of
 from penstock.export.header import header
@@ -21,8 +21,8 @@ from penstock.export.memory import ExportedMemory, PlacedTable
 from penstock.export.objects import compile_object
 from penstock.export.quantising import Quantised
 from penstock.export.runtime import Runtime
-from penstock.export.source import Named, entry_of, opened
-from penstock.export.tables import FrozenTable, fold, specialise
+from penstock.export.source import Named, batch_sizes, check_shapes, entry_of, opened
+from penstock.export.tables import FrozenTable, fold, kernel_texts, specialise
 from penstock.export.targets import Target, find
 from penstock.export.threads import check_threads
 from penstock.graph.node import Operation
@@ -76,8 +76,13 @@ def export(fetches: Named, feeds: Named, folder: str | os.PathLike[str], *, sess
     if session is None:
         raise ValueError("export needs a session: pass session=, or call it inside of `with session.as_default()`")
     pairs = {"run": (fetches, feeds)} if feeds is not None or not isinstance(fetches, Mapping) else dict(fetches)
-    sizes = [batch] if isinstance(batch, int) else list(batch)
-    entries = [entry_of(key, pair[0], pair[1], sizes, shapes or {}, session.graph, any_batch) for key, pair in pairs.items()]
+    for key, pair in pairs.items():
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise InvalidArgumentError(None, None, f"the entry point {key!r} is {pair!r}, and not a pair (fetches, feeds)")
+    sizes = batch_sizes(batch)
+    entries = [entry_of(key, pair[0], pair[1], sizes, shapes or {}, session.graph, any_batch)
+               for key, pair in zip(entry_names(list(pairs)), pairs.values())]
+    check_shapes(shapes or {}, entries)
     return _export(session, entries, Path(folder), identifier(name), find(target, cpu), kind, weights, quantize, threads)
 
 
@@ -98,12 +103,13 @@ def _export(session: Session, entries: Sequence[EntryPoint], folder: Path, name:
     steps, state = _steps(session, entries, quantised if quantize else None)
     for entry in entries:
         if entry.any_batch and entry.takes_batch:
+            _check_stateless(entry)
             check_rows(session, entry)
     with compiling_for(target.machine):
         tables = [[specialise(step, [each.of_batch(batch) for each in entry.inputs], [each.dtype for each in entry.inputs], threads)
                    for batch in entry.batches] for entry, step in zip(entries, steps)]
         every = [table for some in tables for table in some]
-        texts = {code: code.text() for table in every for code in table.codes}
+        texts = kernel_texts(every)
     known: dict[Any, list[np.ndarray]] = {}
     prepared: list[KernelCall] = []
     for table in every:
@@ -130,6 +136,14 @@ def _steps(session: Session, entries: Sequence[EntryPoint],
         raise FailedPreconditionError(None, missing[0], f"the variable {missing[0].name} has no value that could be read in this graph")
     state = {op: FrozenVariable(op.name, np.asarray(values[op])) for op in variables if op in written}
     return [freeze(entry.fetches, entry.targets, entry.feeds, values, state, quantised) for entry in entries], state
+
+
+def _check_stateless(entry: EntryPoint) -> None:
+    """InvalidArgumentError if an entry point writes variables: it would do so for each piece that a batch is cut into."""
+    written = updated_variables([prune(entry.fetches, entry.targets, entry.feeds)])
+    if written:
+        raise InvalidArgumentError(None, None, f"{entry.name} cannot take any batch, which is cut into pieces: it would write "
+                                               f"{', '.join(sorted(op.name for op in written))} once for each of them")
 
 
 def _name_outputs(entry: EntryPoint, tables: Sequence[FrozenTable]) -> None:

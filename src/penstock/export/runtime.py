@@ -12,6 +12,10 @@ from penstock.export.memory import Expansion, ExportedMemory, PlacedCall, Placed
 from penstock.native.machine import driver
 
 BAD_BATCH = -1  # what an entry point returns if it has no table for a batch
+NOT_READY = -3  # and if its memory is not that of a model; -2 is ``threads.BAD_START``
+_MARK = 0x50454E53544F434B  # with the address of a model: what says that it was initialised, and has not been moved since
+_FAILURES = {NOT_READY: "the model is not initialised, or was moved since: call {}_init with its address first",
+             threads.BAD_START: "a thread could not be started", BAD_BATCH: "no table for this batch size", 0: ""}
 _HEAD = """
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
@@ -64,6 +68,22 @@ out:
   ret void
 }
 """
+# The word of a model that is ready, and whether it is.
+_READY = """
+define internal i64 @mark_of(ptr %model) {{
+  %address = ptrtoint ptr %model to i64
+  %mark = xor i64 %address, {magic}
+  ret i64 %mark
+}}
+
+define internal i1 @is_ready(ptr %model) {{
+  %at = getelementptr i8, ptr %model, i64 {mark}
+  %found = load i64, ptr %at, align 1
+  %expected = call i64 @mark_of(ptr %model)
+  %ready = icmp eq i64 %found, %expected
+  ret i1 %ready
+}}
+"""
 # Runs the parts of a call one after the other.
 _SERIAL = """
 define internal void @parts(ptr %function, ptr %words, i64 %stride, i64 %count) {
@@ -95,8 +115,9 @@ class Runtime:
         """The module."""
         functions = [line for entry, tables in self._entries for line in self._entry(entry, tables)]
         memory = self._memory
-        shared = threads.text(self._name, memory.tables_at, memory.threads) if memory.threads > 1 else driver.control()
-        pieces = [_HEAD, _EXPAND, _SERIAL, shared, *self._data(), *(f"declare void @kernel_{index}(ptr)" for index in range(self._kernels)),
+        shared = threads.text(self._name, memory.tables_at, memory.threads, NOT_READY) if memory.threads > 1 else driver.control()
+        ready = _READY.format(mark=memory.mark, magic=_MARK)
+        pieces = [_HEAD, _EXPAND, _SERIAL, ready, shared, *self._data(), *(f"declare void @kernel_{index}(ptr)" for index in range(self._kernels)),
                   *self._init(), *functions, *self._message()]
         return "\n".join(pieces)
 
@@ -131,7 +152,8 @@ class Runtime:
             for index, words in enumerate(call.words):
                 yield f"  %p{number}.{index} = getelementptr i8, ptr %model, i64 {words}"
                 yield f"  call void @kernel_{call.kernel}(ptr %p{number}.{index})"
-        yield "  ret i32 0\n}"
+        yield f"  %at_mark = getelementptr i8, ptr %model, i64 {memory.mark}\n  %mark = call i64 @mark_of(ptr %model)"
+        yield "  store i64 %mark, ptr %at_mark, align 1\n  ret i32 0\n}"
 
     def _expand(self, name: str, each: Expansion, weights: str) -> Iterator[str]:
         base = self._memory.stays if each.base == "stays" else self._memory.arena
@@ -149,11 +171,12 @@ class Runtime:
             yield f"define internal i32 @{public}.{batch}(ptr %model{parameters}) noinline {{\nentry:"
             yield from self._body(table)
             yield "}"
+        size = ", i64 %batch" if entry.takes_batch else ""
+        yield f"define i32 @{public}(ptr %model{size}{parameters}) {{\nentry:\n  %ready = call i1 @is_ready(ptr %model)"
+        yield f"  br i1 %ready, label %work, label %refused\nrefused:\n  ret i32 {NOT_READY}\nwork:"
         if not entry.takes_batch:
-            yield f"define i32 @{public}(ptr %model{parameters}) {{"
             yield f"  %result = call i32 @{public}.{entry.batches[0]}({arguments})\n  ret i32 %result\n}}"
             return
-        yield f"define i32 @{public}(ptr %model, i64 %batch{parameters}) {{"
         if entry.any_batch:
             yield from self._in_pieces(entry, public, names)
             return
@@ -167,10 +190,10 @@ class Runtime:
         """Any batch: as many of the largest size as fit, then of the next."""
         arguments = [*entry.inputs, *entry.outputs]
         rows = [each.dtype.size * _rows(each.shape) if None in each.shape else 0 for each in arguments]
-        yield f"entry:\n  %bad = icmp slt i64 %batch, 0\n  br i1 %bad, label %none, label %size{max(entry.batches)}"
+        yield f"  %bad = icmp slt i64 %batch, 0\n  br i1 %bad, label %none, label %size{max(entry.batches)}"
         sizes = sorted(entry.batches, reverse=True)
         for position, size in enumerate(sizes):
-            before = "entry" if position == 0 else f"size{sizes[position - 1]}"
+            before = "work" if position == 0 else f"size{sizes[position - 1]}"
             start = "0" if position == 0 else f"%done{sizes[position - 1]}"
             following = f"size{sizes[position + 1]}" if position + 1 < len(sizes) else "out"
             yield f"size{size}:\n  %done{size} = phi i64 [ {start}, %{before} ], [ %next{size}, %run{size} ]"
@@ -238,16 +261,17 @@ class Runtime:
 
     def _message(self) -> Iterator[str]:
         """``const char *NAME_message(int status)``: what a status means."""
-        texts = ["a thread could not be started", "no table for this batch size", "", *(f"{label}: refuses its inputs" for label in self._labels)]
+        least = min(_FAILURES)
+        texts = [*(_FAILURES[status].format(self._name) for status in range(least, 1)), *(f"{label}: refuses its inputs" for label in self._labels)]
         for index, text in enumerate(texts):
             content = text.encode() + b"\0"
             yield f"@message{index} = internal constant [{len(content)} x i8] c\"{quoted(content)}\""
         yield f"define ptr @{self._name}_message(i32 %status) {{"
-        cases = " ".join(f"i32 {index - 2}, label %case{index}" for index in range(len(texts)))
+        cases = " ".join(f"i32 {index + least}, label %case{index}" for index in range(len(texts)))
         yield f"  switch i32 %status, label %none [ {cases} ]"
         for index in range(len(texts)):
             yield f"case{index}:\n  ret ptr @message{index}"
-        yield "none:\n  ret ptr @message2\n}"
+        yield f"none:\n  ret ptr @message{-least}\n}}"
 
 
 def _rows(shape: Sequence[int | None]) -> int:

@@ -1,10 +1,13 @@
 """What is exported: the tensors of a session, a SavedModel, a frozen graph; as entry points, with a session that has the variables' values."""
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
 
 from penstock.errors import InvalidArgumentError
 from penstock.export.entries import EntryArgument, EntryPoint, identifier, identifiers
@@ -19,6 +22,22 @@ from penstock.train.meta_graph import parse_binary_or_text
 Named = Mapping[str, Any] | Sequence[Any] | Any
 
 
+def batch_sizes(batch: Any) -> list[int]:
+    """A size, or several, as a list. InvalidArgumentError if it is neither."""
+    try:
+        return [operator.index(each) for each in ([batch] if np.ndim(batch) == 0 and not isinstance(batch, str) else batch)]
+    except TypeError:
+        raise InvalidArgumentError(None, None, f"batch={batch!r}: it can be a size, or a list of sizes") from None
+
+
+def check_shapes(shapes: Mapping[str, Any], entries: Sequence[EntryPoint]) -> None:
+    """InvalidArgumentError if a shape is given of what is not a feed."""
+    known = {name for entry in entries for argument, tensor in zip(entry.inputs, entry.feeds) for name in (argument.name, tensor.op.name)}
+    unknown = [name for name in shapes if name not in known]
+    if unknown:
+        raise InvalidArgumentError(None, None, f"shapes: there is no feed {unknown[0]!r}; there are {', '.join(sorted(known)) or 'none'}")
+
+
 def entry_of(name: str, fetches: Named, feeds: Named, batches: Sequence[int], shapes: Mapping[str, Sequence[int | None]], graph: Graph,
              any_batch: bool = False) -> EntryPoint:
     """An entry point of tensors, by name or in order."""
@@ -31,6 +50,8 @@ def entry_of(name: str, fetches: Named, feeds: Named, batches: Sequence[int], sh
     entry.outputs = [EntryArgument(key, tensor.dtype.base_dtype, ()) for key, tensor in zip(identifiers(list(outputs)), outputs.values())]
     if any(batch < 1 for batch in entry.batches):
         raise InvalidArgumentError(None, None, f"batch sizes have to be positive, not {list(batches)}")
+    if not wanted:
+        raise InvalidArgumentError(None, None, f"the entry point {name!r} has nothing to compute: it fetches nothing")
     if not entry.takes_batch:
         entry.batches = [1]
     return entry

@@ -26,6 +26,7 @@ from penstock.native.specialise.fallback import Fallback
 from penstock.native.specialise.specialisation import Specialisation
 from penstock.native.table.arena import plan_arena
 from penstock.native.table.side_by_side import put_side_by_side
+from penstock.native.unsupported import Unsupported
 from penstock.program.ir import Edge
 
 ALIGNMENT = 64
@@ -94,6 +95,18 @@ def _outputs(made: Specialisation, outputs_of: Sequence[Edge]) -> list[Array | n
         array = made.inputs[what].array if kind == "input" else made.table.outputs[what] if kind == "output" else None
         outputs.append(np.asarray(what) if array is None else array)
     return outputs
+
+
+def kernel_texts(tables: Sequence[FrozenTable]) -> dict[Code, str]:
+    """The kernels that tables call, as LLVM IR. Raises CannotExport with the nodes of one that the target's CPU has no instructions for."""
+    texts: dict[Code, str] = {}
+    for call in (call for table in tables for call in table.calls):
+        if call.code is not None and call.code not in texts:
+            try:
+                texts[call.code] = call.code.text()
+            except Unsupported as why:
+                raise CannotExport([(item.node, str(why)) for item in call.nodes]) from why
+    return texts
 
 
 # --- calls over constants --------------------------------------------------------------------------------------------------------------------

@@ -111,6 +111,11 @@ define internal void @leave(ptr %team) {{
 
 define i32 @{name}_start(ptr %model) {{
 entry:
+  %ready = call i1 @is_ready(ptr %model)
+  br i1 %ready, label %look, label %refused
+refused:
+  ret i32 {not_ready}
+look:
   %team = getelementptr i8, ptr %model, i64 {team}
   %at_started = getelementptr i8, ptr %team, i64 {started}
   %mutex = getelementptr i8, ptr %team, i64 {mutex}
@@ -186,9 +191,11 @@ def check_threads(target: Target, threads: int) -> None:
         raise InvalidArgumentError(None, None, f"threads={threads}: models for {target.name} run in the thread that calls them; threads=1")
 
 
-def text(name: str, team: int, threads: int) -> str:
-    """The functions ``start`` and ``stop`` of a model, and those that its runs call; ``team``: where that is in its memory."""
+def text(name: str, team: int, threads: int, not_ready: int) -> str:
+    """The functions ``start`` and ``stop`` of a model, and those that its runs call; ``team``: where that is in its memory. ``not_ready``: what
+    ``start`` returns before ``init``."""
     words = {name: driver.board_offset(word) for name, word in (("runs", "runs"), ("stop", "stop"), ("started", "helpers"))}
     places = {**words, "parked": _PARKED, "mutex": _MUTEX, "condition": _CONDITION, "handles": _HANDLES}
     return _TEXT.format(sharing=driver.sharing("internal "), name=name, team=team, helpers=threads - 1, stack=_STACK, opaque=_OPAQUE,
-                        bad_start=BAD_START, **places)
+                        bad_start=BAD_START,
+                        not_ready=not_ready, **places)

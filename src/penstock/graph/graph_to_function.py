@@ -32,8 +32,11 @@ class ArgumentNames:
 
 
 def graph_to_function(graph: Graph, name: str, body: list[Operation] | None, inputs: list[Tensor], outputs: list[Tensor],
-                      output_names: list[str] | None, description: str) -> FunctionDef:
-    """The function of ``inputs`` that computes ``outputs`` by the operations of ``body``; None: by all of the graph but the inputs'."""
+                      output_names: list[str] | None, description: str, control_outputs: dict[str, Operation] | None = None) -> FunctionDef:
+    """The function of ``inputs`` that computes ``outputs`` by the operations of ``body``; None: by all of the graph but the inputs'.
+
+    ``control_outputs`` run in every call, whether or not an output needs them; their names say so.
+    """
     graph_def, name_of = export_with_names(graph)
     sources = {tensor.op for tensor in inputs}
     chosen = None if body is None else {name_of(op) for op in body if op not in sources}
@@ -58,6 +61,11 @@ def graph_to_function(graph: Graph, name: str, body: list[Operation] | None, inp
         copy = proto.node_def.add()
         copy.CopyFrom(node)
         copy.input[:] = [_inner(_graph_name(text), arguments, nodes, graph, name) for text in node.input]
+    for label, op in (control_outputs or {}).items():
+        if name_of(op) not in nodes:
+            raise InvalidArgumentError(None, None, f"The control output '{op.name}' is not in the body of the function '{name}'")
+        proto.signature.control_output.append(label)
+        proto.control_ret[label] = name_of(op)
     return proto
 
 

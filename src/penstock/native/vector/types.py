@@ -24,7 +24,7 @@ class VectorValue:
 def scalar_type(dtype: DType) -> ir.Type:
     """The LLVM type of one element while it is computed with. Raises Unsupported."""
     if dtype is dt.float16 and not target.has_half():
-        raise Unsupported("this CPU has no conversions of float16")
+        raise Unsupported("the CPU has no conversions of float16")
     if dtype in (dt.float32, *NARROW):
         return ir.FloatType()
     if dtype is dt.float64:
