@@ -58,7 +58,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--metadata", metavar="PATH", help="a RunMetadata with the costs of a traced step")
     parser.add_argument("--depth", type=int, metavar="N", help="fold scopes that are more than N levels deep (default: as the image needs)")
     parser.add_argument("--devices", type=int, default=1, metavar="N", help="how many CPU devices there are, for a file (default: 1)")
-    parser.add_argument("source", metavar="FILE|PROGRAM", help="a GraphDef (.pb, .pbtxt), a .meta file, a SavedModel, an event file; or prog.py, book.ipynb")
+    parser.add_argument("source", metavar="FILE|PROGRAM", help="a GraphDef (.pb, .pbtxt), a .meta file, a SavedModel, an event file; or a program")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="of the program")
     options = parser.parse_args(argv)
     options.stages = options.stages.split(",")
