@@ -137,3 +137,14 @@ def test_an_estimator_of_a_model_trains_its_replicas(tmp_path, devices):
         alone.train_on_batch(X[:8], Y[:8])
     for name, value in zip(("kernel", "bias"), alone.get_weights()):
         np.testing.assert_allclose(estimator.get_variable_value(f"dense/{name}"), value, rtol=1e-5, atol=1e-6)
+
+
+def test_a_strategy_counts_batches_of_arrays(capsys):
+    """The words and numbers are TensorFlow 1.15's, on two CPU devices."""
+    with tf.distribute.MirroredStrategy(TWO).scope():
+        model = keras.Sequential([dense(1, 1, input_shape=(4,), bias_initializer="ones")])
+        model.compile(keras.optimizers.SGD(0.1), "mse")
+    history = model.fit(X, Y.reshape(-1, 1).astype("f"), batch_size=5, epochs=1, shuffle=False, validation_data=(X[:4], Y[:4].reshape(-1, 1).astype("f")))
+    lines = capsys.readouterr().out.replace("\r", "\n").replace("\b", "").split("\n")
+    assert lines[0] == "Train on 2 steps, validate on 1 steps" and any(line.startswith("2/2 [===") and "/step - loss: " in line for line in lines)
+    assert history.params["samples"] == 2 and len(history.history["val_loss"]) == 1

@@ -15,7 +15,7 @@ from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.imperative.eager_graph import EagerGraph
 from penstock.keras.engine import multi_worker
-from penstock.keras.engine.batches import ArraySource, CallSource, Source, WholeArraySource, dataset_source, tensor_source
+from penstock.keras.engine.batches import ArraySource, CallSource, CountedBatches, Source, WholeArraySource, dataset_source, tensor_source
 from penstock.keras.engine.generators import GeneratorSource, SequenceSource, Workers
 from penstock.keras.engine.loop import Run
 from penstock.keras.utils.data import Sequence
@@ -77,7 +77,9 @@ def make(model: Any, mode: str, data: Data, loop: Loop, batch_size: int | None, 
     if shared:
         arrays, size = multi_worker.share_of(model._strategy, arrays), multi_worker.share_of_size(model._strategy, size)
     limit = steps if loop.is_newer and not shared else None
-    return run(ArraySource(arrays, size, shuffle, epochs if loop.is_newer else None, limit, mode == "train"), size)
+    source = ArraySource(arrays, size, shuffle, epochs if loop.is_newer else None, limit, mode == "train")
+    counts = model._strategy is not None and not loop.is_newer and not multi_worker.are_several(model._strategy)
+    return run(CountedBatches(source) if counts else source, size)
 
 
 def held_out(training: Run, data: Data, loop: Loop, batch_size: int | None, steps: int | None, verbose: int) -> Run:
