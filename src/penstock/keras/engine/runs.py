@@ -79,6 +79,7 @@ def make(model: Any, mode: str, data: Data, loop: Loop, batch_size: int | None, 
     limit = steps if loop.is_newer and not shared else None
     source = ArraySource(arrays, size, shuffle, epochs if loop.is_newer else None, limit, mode == "train")
     counts = model._strategy is not None and not loop.is_newer and not multi_worker.are_several(model._strategy)
+    counts = counts and (mode == "train" or len(arrays[0]) % size == 0)  # TensorFlow evaluates no batch that is smaller
     return run(CountedBatches(source) if counts else source, size)
 
 
