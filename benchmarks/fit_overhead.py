@@ -86,7 +86,8 @@ def main() -> None:
     parser.add_argument("models", nargs="*", metavar="MODEL", help=f"of {', '.join(FITS)} (default: all)")
     parser.add_argument("--rounds", type=int, help="epochs of each")
     options = parser.parse_args()
-    print(f"{'model':8} {'the loop is of':14} {'fit us':>10} {'loop us':>10} {'ratio':>7} {'least us':>9} {'median us':>9} {'calls':>8} {'of loop':>8}")
+    print(f"{'model':8} {'the loop is of':14} {'fit us':>10} {'loop us':>10} {'ratio':>7} {'least us':>9} {'median us':>9} {'calls':>8} "
+          f"{'of loop':>8}")
     for name in options.models or FITS:
         print(measure(name, options.rounds or ROUNDS[name]), flush=True)
 

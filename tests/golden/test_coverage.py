@@ -24,7 +24,8 @@ UNRECORDED = {
     "TensorFlow 1.15 has no tf.contrib.gan; 1.13 has it, and its functions are recorded, which make these objects or are parts of them": """
         contrib.gan.* contrib.gan.eval.* contrib.gan.losses.* contrib.gan.features.* contrib.gan.estimator.*""",
     "TensorFlow 1.15 has no public tf.contrib.all_reduce": "contrib.all_reduce.*",
-    "the kernels are CuDNN's": "contrib.cudnn_rnn.*",
+    "the kernels are CuDNN's": "contrib.cudnn_rnn.* keras.layers.CuDNNGRU keras.layers.CuDNNLSTM",
+    "it is a base class that computes nothing": "keras.regularizers.Regularizer keras.constraints.Constraint",
     "TensorFlow's CPU has no such kernel": "contrib.memory_stats.*",
     "it needs TPUs": "contrib.distribute.TPUStrategy contrib.distribute.initialize_tpu_system",
     "it starts a server": "distribute.Server",
@@ -39,7 +40,8 @@ contrib.cudnn_rnn contrib.rnn contrib.seq2seq contrib.graph_editor contrib.facto
 contrib.gan.features contrib.gan.estimator contrib.sparsemax contrib.memory_stats contrib.quantize contrib.summary contrib.util contrib.integrate
 contrib.solvers contrib.stateless contrib.checkpoint contrib.autograph contrib.tensorboard.plugins.projector contrib.mixed_precision
 contrib.recurrent contrib.all_reduce contrib.distribute contrib.distributions contrib.distributions.bijectors contrib.learn.datasets
-contrib.slim.nets"""
+contrib.slim.nets keras.layers keras.losses keras.metrics keras.optimizers keras.optimizers.schedules keras.initializers keras.regularizers
+keras.constraints keras.activations keras.backend"""
 
 
 def _named_in_cases() -> tuple[set[str], set[str]]:

@@ -37,12 +37,12 @@ class Subclassed(keras.Model):
 
 
 def trained(make, strategy, **options):
-    """What training reports, what an evaluation does, and the weights."""
+    """What training reports (but the loss: with a strategy, small batches count as large ones), what an evaluation does, and the weights."""
     with contextlib.nullcontext() if strategy is None else strategy.scope():
         model = make()
         model.compile("adam", "sparse_categorical_crossentropy", metrics=["acc"])
     history = model.fit(X, Y, batch_size=4, epochs=2, verbose=0, shuffle=False, **options).history
-    return [*history.values(), model.evaluate(X, Y, verbose=0)], model.get_weights()
+    return [history["acc"], model.evaluate(X, Y, verbose=0)], model.get_weights()
 
 
 @pytest.mark.parametrize("options", [{}, {"class_weight": {0: 1.0, 1: 2.0, 2: 0.5}}])
@@ -137,3 +137,25 @@ def test_an_estimator_of_a_model_trains_its_replicas(tmp_path, devices):
         alone.train_on_batch(X[:8], Y[:8])
     for name, value in zip(("kernel", "bias"), alone.get_weights()):
         np.testing.assert_allclose(estimator.get_variable_value(f"dense/{name}"), value, rtol=1e-5, atol=1e-6)
+
+
+def test_a_strategy_counts_batches_of_arrays(capsys):
+    """The words and numbers are TensorFlow 1.15's, on two CPU devices."""
+    with tf.distribute.MirroredStrategy(TWO).scope():
+        model = keras.Sequential([dense(1, 1, input_shape=(4,), bias_initializer="ones")])
+        model.compile(keras.optimizers.SGD(0.1), "mse")
+    targets = np.arange(10, dtype="f").reshape(-1, 1)
+    history = model.fit(X, targets, batch_size=5, epochs=1, shuffle=False, validation_data=(X[:5], targets[:5]))
+    lines = capsys.readouterr().out.replace("\r", "\n").replace("\b", "").split("\n")
+    assert lines[0] == "Train on 2 steps, validate on 1 steps" and any(line.startswith("2/2 [===") and "/step - loss: " in line for line in lines)
+    assert history.params["samples"] == 2 and len(history.history["val_loss"]) == 1
+
+
+def test_a_small_batch_counts_as_a_large_one_with_a_strategy():
+    """The loss is TensorFlow 1.15's: the mean over batches of four, four and two."""
+    with tf.distribute.MirroredStrategy(TWO).scope():
+        model = keras.Sequential([dense(1, 1, input_shape=(1,))])
+        model.set_weights([np.zeros((1, 1)), np.zeros(1)])
+        model.compile(keras.optimizers.SGD(0.0), "mse")
+    history = model.fit(np.ones((10, 1)), np.arange(10.0).reshape(10, 1), batch_size=4, verbose=0, shuffle=False).history
+    np.testing.assert_allclose(history["loss"], [35.8333333], rtol=1e-6)

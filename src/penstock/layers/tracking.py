@@ -9,13 +9,12 @@ from penstock.graph.graph import default_graph
 from penstock.layers import restoring
 from penstock.variables.variable import Variable
 
-
 _NOTHING, _ITEM, _ITEMS, _VALUES = range(4)  # what a value of a type holds: the value itself, its items, its values
 
 
 def contained(value: Any) -> Iterator[Any]:
     """The layers and variables in an attribute's value."""
-    holds = _holds(type(value))
+    holds = _holds(type(value))  # type: ignore[arg-type]  # (mypy does not know that types are hashable)
     if holds == _ITEM:
         yield value
     elif holds == _VALUES:
@@ -70,6 +69,6 @@ class Tracking:
         """The layers that the attributes hold, each once, in the order of the attributes."""
         layers: list[Any] = list(self.__dict__.get("_layers", ()))
         for name, value in self.__dict__.items():
-            if _holds(type(value)) != _NOTHING and name not in self._untracked:
+            if _holds(type(value)) != _NOTHING and name not in self._untracked:  # type: ignore[arg-type]
                 layers += [item for item in contained(value) if not isinstance(item, Variable)]
         return list({id(layer): layer for layer in layers if layer is not self}.values())

@@ -175,6 +175,18 @@ class WholeArraySource(Source):
             yield Batch(self._arrays, 1, 1)
 
 
+class CountedBatches(Source):
+    """The batches of arrays, each of which counts as one, whatever its size: how Keras trains with a strategy in a graph."""
+
+    def __init__(self, source: ArraySource) -> None:
+        self._source, self.steps, self.total = source, source.steps, source.steps
+        self.shape_of = source.shape_of  # type: ignore[method-assign]
+
+    def epoch(self) -> Iterator[Batch]:
+        """The batches of one epoch."""
+        return (batch._replace(size=1, weight=1) for batch in self._source.epoch())
+
+
 class CallSource(Source):
     """What a function gives, call by call: values of tensors, or elements of a dataset, from which ``restart`` begins again."""
 

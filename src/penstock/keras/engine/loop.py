@@ -34,6 +34,7 @@ class Run(NamedTuple):
     batch_size: int | None = None
     verbose: int = 0
     steps_name: str = "steps"  # the argument that says how many batches there are
+    is_newer: bool = False  # is it Keras's newer loop?
 
 
 class _MeanLoss:
@@ -202,29 +203,46 @@ def train(run: Run, epochs: int, callbacks: Any = None, validation: Validation |
     bar, model = _progbar(run, listed), run.model
     model.stop_training = False
     listed.begin("train")
-    for epoch in range(initial_epoch, epochs):
-        if model.stop_training:
-            break
-        model.reset_metrics()
-        listed.on_epoch_begin(epoch)
-        bar.on_epoch_begin(epoch)
-        results = run_epoch(run, listed, bar)
+    try:
+        for epoch in range(initial_epoch, epochs):
+            if model.stop_training or not _run_training_epoch(run, epoch, epochs, listed, bar, validation):
+                break
+    except BaseException:
+        if run.is_newer:  # as TensorFlow has it: callbacks may close their files
+            listed.end("train")
+        raise
+    listed.end("train")
+    return model.history
+
+
+def _run_training_epoch(run: Run, epoch: int, epochs: int, callbacks: CallbackList, bar: ProgbarLogger, validation: Validation | None) -> bool:
+    """One epoch and its validation; whether there were any batches. Ctrl-C, or an error, ends an epoch of the newer loop for callbacks, too."""
+    model = run.model
+    logs: dict[str, Any] = {}
+    model.reset_metrics()
+    callbacks.on_epoch_begin(epoch)
+    bar.on_epoch_begin(epoch)
+    try:
+        results = run_epoch(run, callbacks, bar)
         _end_source(run, bar, epochs)
         if not results:
             _check_ran_out(run)
-            break
+            return False
         logs = dict(zip(model.metrics_names, results))
         if validation is not None and validation.is_due(epoch) and not model.stop_training:
             validation.run.source.rewind()  # every evaluation sees the same elements of a dataset
             run.source.lead(validation.run.source)
-            results = iterate(validation.run, listed, inside=True)
+            results = iterate(validation.run, callbacks, inside=True)
             logs.update({f"val_{name}": value for name, value in zip(model.metrics_names, results)})
-        if any(each.source.ran_out for each in (run, *([validation.run] if validation is not None else ()))):
-            model.stop_training = True
-        listed.on_epoch_end(epoch, logs)
-        bar.on_epoch_end(epoch, logs)
-    listed.end("train")
-    return model.history
+    except BaseException:
+        if run.is_newer:
+            callbacks.on_epoch_end(epoch, logs)
+        raise
+    if run.source.ran_out or (validation is not None and validation.run.source.ran_out):
+        model.stop_training = True
+    callbacks.on_epoch_end(epoch, logs)
+    bar.on_epoch_end(epoch, logs)
+    return True
 
 
 def print_extent(run: Run, validation: Validation | None) -> None:
@@ -232,7 +250,7 @@ def print_extent(run: Run, validation: Validation | None) -> None:
     source = run.source
     if source.steps is None:
         return
-    if run.model.has_newer_loop:
+    if run.is_newer:
         text = f"Train {_extent(source)}"
         if validation is not None and validation.run.source.steps:
             text += f", validate {_extent(validation.run.source)}"
@@ -270,7 +288,7 @@ def _check_length(run: Run, epochs: int) -> None:
     if not run.source.ran_out:
         return
     what, of, name = ("dataset", "dataset", run.steps_name) if run.source.announced else ("dataset iterator", "iterator", run.steps_name)
-    if run.model.has_newer_loop:
+    if run.is_newer:
         what, of, name = "input", "dataset or generator", "steps_per_epoch"
     logging.warning("Your %s ran out of data; interrupting training. Make sure that your %s can generate at least `%s * epochs` batches (in this "
                     "case, %d batches). You may need to use the repeat() function when building your dataset.",

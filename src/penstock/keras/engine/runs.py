@@ -15,7 +15,7 @@ from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.imperative.eager_graph import EagerGraph
 from penstock.keras.engine import multi_worker
-from penstock.keras.engine.batches import ArraySource, CallSource, Source, WholeArraySource, dataset_source, tensor_source
+from penstock.keras.engine.batches import ArraySource, CallSource, CountedBatches, Source, WholeArraySource, dataset_source, tensor_source
 from penstock.keras.engine.generators import GeneratorSource, SequenceSource, Workers
 from penstock.keras.engine.loop import Run
 from penstock.keras.utils.data import Sequence
@@ -52,13 +52,16 @@ def make(model: Any, mode: str, data: Data, loop: Loop, batch_size: int | None, 
             model._ensure_inputs(unpacked(source.first(), mode)[0])
         take = _share_of_batches(model, source, data.class_weight) if shared else lambda element: element
         return Run(model, mode, source, lambda arrays: model._run_batch(mode, source, take(arrays[0]), data.class_weight), batch_size, verbose,
-                   steps_name)
+                   steps_name, loop.is_newer)
+    if x is None and model.inputs and model._feed_inputs:
+        raise ValueError("When using data tensors as input to a model, you should specify the `steps_per_epoch` argument." if steps is None else
+                         f"The model has inputs that are fed, {model._feed_input_names}, but `x` is None.")
     xs, ys, weights = model._standardize(*data, training=mode != "predict")
     arrays = [*xs, *ys, *(weight for weight in weights if weight is not None)]
 
     def run(source: Source, batch_size: int | None) -> Run:
         step = model._predict_function(source) if mode == "predict" else model._step_for(mode, weights, source)
-        return Run(model, mode, source, step, batch_size, verbose, steps_name)
+        return Run(model, mode, source, step, batch_size, verbose, steps_name, loop.is_newer)
 
     if not arrays:  # all that the model needs are tensors of the user's
         if steps is None:
@@ -74,7 +77,10 @@ def make(model: Any, mode: str, data: Data, loop: Loop, batch_size: int | None, 
     if shared:
         arrays, size = multi_worker.share_of(model._strategy, arrays), multi_worker.share_of_size(model._strategy, size)
     limit = steps if loop.is_newer and not shared else None
-    return run(ArraySource(arrays, size, shuffle, epochs if loop.is_newer else None, limit, mode == "train"), size)
+    source = ArraySource(arrays, size, shuffle, epochs if loop.is_newer else None, limit, mode == "train")
+    counts = model._strategy is not None and not loop.is_newer and not multi_worker.are_several(model._strategy)
+    counts = counts and (mode == "train" or len(arrays[0]) % size == 0)  # TensorFlow evaluates no batch that is smaller
+    return run(CountedBatches(source) if counts else source, size)
 
 
 def held_out(training: Run, data: Data, loop: Loop, batch_size: int | None, steps: int | None, verbose: int) -> Run:
