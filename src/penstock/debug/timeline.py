@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-
 _RECEIVED = re.compile(r"/_recv\d+$")  # what comes from another device is named by the op that made it
 
 
@@ -26,7 +25,7 @@ class ChromeTrace:
 
     def format_to_string(self, pretty: bool = False) -> str:
         """The trace as JSON text."""
-        return json.dumps({"traceEvents": self._events}, **({"indent": 4, "separators": (",", ": ")} if pretty else {}))
+        return json.dumps({"traceEvents": self._events}, indent=4 if pretty else None, separators=(",", ": ") if pretty else None)
 
 
 class StepStatsAnalysis(NamedTuple):
