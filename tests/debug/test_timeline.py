@@ -53,3 +53,21 @@ def test_dumps_find_the_first_bad_number(tmp_path):
     assert values == [-np.inf] and len(found.get_rel_timestamps("outer", 0, "DebugIdentity")) == 1
     with pytest.raises(ValueError, match='Watch key "outer:0:DebugIdentity" does not exist'):
         found.get_tensors("outer", 0, "DebugIdentity", "/job:localhost/replica:0/task:0/device:CPU:1")
+
+
+def test_the_most_that_was_held_at_a_time():
+    with tf.device("/cpu:0"):
+        a = tf.Variable(1.0, name="a")
+    with tf.device("/cpu:1"):
+        b = tf.Variable(2.0, name="b")
+    with tf.device("/cpu:2"):
+        result = a + b + a * b
+    metadata = tf.RunMetadata()
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 3})) as session:
+        session.run(tf.global_variables_initializer())
+        session.run(result, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
+    analysis = Timeline(metadata.step_stats).analyze_step_stats()
+    assert analysis.allocator_maximums["cpu"].num_bytes == 16 and analysis.allocator_maximums["cpu"].timestamp > 0
+    assert analysis.allocator_maximums["cpu"].tensors == {"a/read", "b/read", "add", "mul"}
+    events = json.loads(analysis.chrome_trace.format_to_string())["traceEvents"]
+    assert {event["name"] for event in events if event.get("cat") == "DataFlow"} >= {"a/read", "b/read"}  # from device to device

@@ -138,7 +138,7 @@ def test_calls_on_a_device_that_is_fed():
     with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as session:
         for name in ("/cpu:1", "/job:localhost/replica:0/task:0/device:CPU:0"):
             assert session.run(doubled, {device: name}) == 6.0
-        with pytest.raises(tf.errors.InternalError, match="don't support instantiating functions on device: /job:localhost/replica:0/task:1/device:CPU:0"):
+        with pytest.raises(tf.errors.InternalError, match=r"don't support instantiating functions on device: .*task:1/device:CPU:0"):
             session.run(doubled, {device: "/job:localhost/replica:0/task:1/cpu:0"})
 
 
@@ -157,7 +157,7 @@ def test_a_call_on_another_device_finds_the_iterators_of_that_device_only():
     with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as session:
         assert session.run(there, {device: "/cpu:1"}) == 0
         for fetch, feeds in ((there, {device: "/cpu:0"}), (here, {})):
-            with pytest.raises(tf.errors.InvalidArgumentError, match='on device ".*:0" from handle defined on device ".*:1"'):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=r'on device ".*:0" from handle defined on device ".*:1"'):
                 session.run(fetch, feeds)
         assert session.run(there, {device: "/cpu:1"}) == 1
 

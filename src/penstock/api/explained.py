@@ -15,6 +15,9 @@ _EMBEDDINGS = ("describes an embedding table in the memory of TPUs, and there ar
                "tf.train work on CPUs")
 _TENSORRT = "compiles graphs for NVIDIA GPUs by TensorRT, which Penstock does not use. Run the graph as it is: every step is compiled"
 
+_CLOUD = "talks to services of Google Cloud, for which Penstock has no client. Copy the files to a disk that every task sees, and read them there"
+_PROFILER = "records a trace with TensorFlow's own profiler. tf.profiler.Profiler, tf.train.ProfilerHook and `penstock explain` measure steps"
+
 REASONS: dict[str, str] = {
     **dict.fromkeys(("infeed_dequeue", "infeed_dequeue_tuple", "infeed_enqueue", "infeed_enqueue_tuple", "outfeed_dequeue", "outfeed_dequeue_tuple",
                      "outfeed_enqueue", "outfeed_enqueue_tuple", "InfeedQueue"), _QUEUES),
@@ -26,6 +29,9 @@ REASONS: dict[str, str] = {
     "TPUStrategy": "trains on TPUs, and there are none. tf.distribute.MirroredStrategy trains on CPUs",
     "initialize_tpu_system": "prepares TPUs, and there are none. Leave it out: computations run on CPUs",
     "create_db_writer": "writes summaries to an SQLite database, which TensorBoard does not read any more. create_file_writer writes event files",
+    **dict.fromkeys(("BigQueryReader", "BlockCacheParams", "ConfigureColabSession", "ConfigureGcsHook", "configure_colab_session", "configure_gcs"),
+                    _CLOUD),
+    **dict.fromkeys(("start_profiler", "stop_profiler"), _PROFILER),
     "create_inference_graph": _TENSORRT, "calib_graph_to_infer_graph": _TENSORRT,
 }
 

@@ -9,12 +9,14 @@ from penstock.graph import dtypes as dt
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Operation
+from penstock.graph.scopes import colocate_with, name_scope
 from penstock.ops.array.passing import stop_gradient
 from penstock.ops.array.sequences import range as range_
 from penstock.ops.array.shape_ops import shape_internal
 from penstock.ops.nn.sampled_loss import sampled_logits
 from penstock.train import index_tables
 from penstock.train.index_tables import FastHashSpec, HasherSpec
+from penstock.variables.assign import assign
 
 
 def as_indexed_slices(x: Any, optimize: bool = True) -> IndexedSlices:
@@ -84,3 +86,13 @@ def index_to_string_table_from_tensor(vocabulary_list: Any, default_value: Any =
     if vocabulary_list is None:
         raise ValueError("vocabulary_list must be specified.")
     return index_tables.index_to_string_table_from_tensor(vocabulary_list, default_value, name)
+
+
+def init_variable(v: Any, init: Any, name: str = "init") -> Any:
+    """An operation that gives a variable a value: a tensor, or what a function of its shape and type gives."""
+    with name_scope(v.op.name + "/"), name_scope(name) as scope, colocate_with(v):
+        if callable(init):
+            if not v.get_shape().is_fully_defined():
+                raise AssertionError("Variable shape unknown.")
+            init = init(v.get_shape().as_list(), v.dtype.base_dtype)
+        return assign(v, to_tensor(init, name="init"), name=scope)

@@ -1,8 +1,10 @@
 """Small utilities of TensorFlow's private modules (``tensorflow.python.util``, ``framework.test_util``, ``pywrap_tensorflow``) that programs call."""
 from __future__ import annotations
 
+import faulthandler
 import functools
 import inspect
+import itertools
 import traceback
 from collections.abc import Callable, Iterator, MutableMapping, MutableSet
 from typing import Any
@@ -124,3 +126,14 @@ def add_notice_to_docstring(doc: str | None, instructions: str, no_doc_str: str,
     brief, _, rest = inspect.cleandoc(doc).partition("\n") if doc else (None, "", "")
     parts = [no_doc_str if brief is None else f"{brief} {suffix_str}", "\n".join([*notice, instructions]), rest.strip("\n")]
     return "\n\n".join(part for part in parts if part)
+
+
+def skip_common_stack_elements(stacktrace: list[Any], base_case: list[Any]) -> list[Any]:
+    """The frames of a stack that come after those it shares with another one."""
+    shared = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(stacktrace, base_case)))
+    return stacktrace[-1:] if shared == len(stacktrace) else stacktrace[shared:]
+
+
+def install_stack_trace_handler() -> None:
+    """Has a process that crashes tell where its threads were."""
+    faulthandler.enable()

@@ -230,6 +230,7 @@ SOURCES: dict[str, str] = {
     "contrib.saved_model.python.saved_model.reader": "penstock.saved_model.loader",
     "contrib.saved_model.python.saved_model.signature_def_utils": "penstock.saved_model.signatures",
     "contrib.saved_model.python.saved_model.utils": "penstock.saved_model.builder",
+    "python.summary.writer.event_file_writer": "penstock.summary.file_writer",
     "python.summary.plugin_asset": "penstock.summary.plugin_asset",
     "python.profiler.profile_context": "penstock.debug.profile.context",
     **{f"{package}.tpu_estimator": "penstock.estimator.tpu.estimator penstock.estimator.tpu.reporting"

@@ -61,6 +61,26 @@ def extract_sub_graph(graph_def: GraphDef, dest_nodes: Sequence[str]) -> GraphDe
     return subset(graph_def, (node for node in graph_def.node if node.name in needed))
 
 
+def extract_graph_summary(graph_def: GraphDef) -> tuple[dict[str, list[str]], dict[str, NodeDef], dict[str, int]]:
+    """The nodes that each node has as inputs, the nodes themselves and their numbers, by name."""
+    inputs, numbers = dict[str, list[str]](), dict[str, int]()
+    for number, node in enumerate(graph_def.node):
+        name = node_name(node.name)
+        inputs[name], numbers[name] = [node_name(source) for source in node.input], number
+    return inputs, {node_name(node.name): node for node in graph_def.node}, numbers
+
+
+def reachable_nodes(target_nodes: Iterable[str], name_to_input_name: dict[str, list[str]]) -> set[str]:
+    """The nodes that others need, themselves included."""
+    reached, waiting = set[str](), deque(target_nodes)
+    while waiting:
+        name = waiting.popleft()
+        if name not in reached:
+            reached.add(name)
+            waiting.extend(name_to_input_name[name])
+    return reached
+
+
 def convert_variables_to_constants(sess: Any, input_graph_def: GraphDef, output_node_names: Sequence[str],
                                    variable_names_whitelist: Iterable[str] | None = None,
                                    variable_names_blacklist: Iterable[str] | None = None) -> GraphDef:

@@ -74,6 +74,7 @@ class BeamSearchDecoder(Decoder):
         self._batch_size = size(start_tokens)
         self._initial_cell_state = nest.map_structure(self._split_beams, initial_state)
         self._start_inputs = self._embedding_fn(tile(expand_dims(start_tokens, 1), [1, beam_width]))
+        self._finished = one_hot(zeros([self._batch_size], dtype=dt.int32), depth=beam_width, on_value=False, off_value=True, dtype=dt.bool_)
         self._step = BeamStep(self._batch_size, beam_width, self._end, length_penalty_weight, coverage_penalty_weight)
 
     tracks_own_finished = True
@@ -98,13 +99,12 @@ class BeamSearchDecoder(Decoder):
     def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
         """One beam is alive: the others would say the same."""
         first, dtype = zeros([self._batch_size], dtype=dt.int32), nest.flatten(self._initial_cell_state)[0].dtype
-        finished = one_hot(first, depth=self._width, on_value=False, off_value=True, dtype=dt.bool_)
         log_probs = one_hot(first, depth=self._width, on_value=to_tensor(0.0, dtype=dtype), off_value=to_tensor(-np.inf, dtype=dtype), dtype=dtype)
         attention = attention_probs(self._initial_cell_state, self._coverage_weight)
-        state = BeamSearchDecoderState(cell_state=self._initial_cell_state, log_probs=log_probs, finished=finished,
+        state = BeamSearchDecoderState(cell_state=self._initial_cell_state, log_probs=log_probs, finished=self._finished,
                                        lengths=zeros([self._batch_size, self._width], dtype=dt.int64),
                                        accumulated_attention_probs=() if attention is None else attention)
-        return finished, self._start_inputs, state
+        return self._finished, self._start_inputs, state
 
     def step(self, time: Any, inputs: Any, state: Any, name: str | None = None) -> tuple[Any, Any, Any, Any]:
         """One step of the cell for all beams, and the choice of the next ones."""

@@ -9,6 +9,7 @@ import numpy as np
 from penstock.graph import dtypes as dt
 from penstock.graph import nest
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape
@@ -58,14 +59,14 @@ class BeamStep:
         chosen.set_shape([self._known_batch, self._width])
         log_probs = self._gather(chosen, total, self._width * words, [-1], "next_beam_probs")
         ids = cast(mod(chosen, words, name="next_beam_word_ids"), dt.int32)
-        parents = cast(floordiv(chosen, words), dt.int32, name="next_beam_parent_ids")
+        with default_graph().counting_as(4 if known_words is None else 5):  # TensorFlow divides as floats
+            parents = cast(floordiv(chosen, words), dt.int32, name="next_beam_parent_ids")
         was_finished = self._gather(parents, before.finished, self._width, [-1])
         lengths = self._gather(parents, before.lengths, self._width, [-1]) + cast(logical_not(was_finished), dt.int64)
-        whole = [self._batch * self._width, -1]
         state = BeamSearchDecoderState(
-            cell_state=nest.map_structure(lambda part: self._maybe_gathered(parents, part, whole), next_cell_state), log_probs=log_probs,
+            cell_state=nest.map_structure(lambda part: self._gathered_state(parents, part), next_cell_state), log_probs=log_probs,
             finished=logical_or(was_finished, equal(ids, self._end), name="next_beam_finished"), lengths=lengths,
-            accumulated_attention_probs=() if attention is None else self._gather(parents, attention, self._width, whole))
+            accumulated_attention_probs=() if attention is None else self._gather(parents, attention, self._width, self._whole()))
         return BeamSearchDecoderOutput(scores=best, predicted_ids=ids, parent_ids=parents), state
 
     def _candidate_lengths(self, words: Any, running: Tensor, lengths: Tensor) -> Tensor:
@@ -102,16 +103,19 @@ class BeamStep:
             result.set_shape(TensorShape([self._known_batch]).concatenate(source.shape[1:1 + len(gather_shape)]))
             return result
 
-    def _maybe_gathered(self, parents: Tensor, part: Any, gather_shape: list[Any]) -> Any:
-        """Parts of a state without beams stay as they are."""
-        if isinstance(part, TensorArray) or part.shape.ndims < len(gather_shape):
-            return part
-        return self._gathered_state(parents, part, gather_shape)
+    def _whole(self) -> list[Any]:
+        return [self._batch * self._width, -1]
 
-    def _gathered_state(self, parents: Tensor, part: Tensor, gather_shape: list[Any]) -> Tensor:
-        with name_scope("tensor_gather_helper"):
+    def _gathered_state(self, parents: Tensor, part: Any) -> Any:
+        """Parts of a state without beams stay as they are. (The shape is computed for these too: seeds count it.)"""
+        whole = self._whole()
+        if isinstance(part, TensorArray) or part.shape.ndims < 2:
+            return part
+        if part.shape.ndims <= 3:
+            return self._gather(parents, part, self._width, whole)
+        with name_scope("tensor_gather_helper"):  # TensorFlow knows vectors only
             offsets = expand_dims(range_(self._batch) * self._width, 1)
-            gathered = gather(reshape(part, gather_shape), reshape(parents + offsets, [-1]))
+            gathered = gather(reshape(part, whole), reshape(parents + offsets, [-1]))
             result = reshape(gathered, shape(part), name="output")
             result.set_shape(part.shape)
             return result

@@ -143,6 +143,13 @@ class FileWriter:
         self.close()
 
 
+class EventFileWriter(FileWriter):
+    """``tensorflow.python.summary.writer.event_file_writer.EventFileWriter``: a FileWriter that is given events only."""
+
+    def __init__(self, logdir: str, max_queue: int = 10, flush_secs: float = 120, filename_suffix: str | None = None) -> None:
+        super().__init__(logdir, max_queue=max_queue, flush_secs=flush_secs, filename_suffix=filename_suffix)
+
+
 class FileWriterCache:
     """One FileWriter per folder."""
 

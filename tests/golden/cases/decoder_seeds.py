@@ -31,6 +31,33 @@ def _decoders(tf):
             yield name + (" imputed" if impute else ""), draw
 
 
+def _beams(tf):
+    seq2seq, ones = tf.contrib.seq2seq, tf.ones_initializer()
+    attentions = {"no attention": None, "Luong": seq2seq.LuongAttention, "Bahdanau": seq2seq.BahdanauAttention}
+    for name, attention in attentions.items():
+        for cell_name in ("GRUCell", "BasicLSTMCell"):
+            for options in ({}, {"length_penalty_weight": 0.6}, {"coverage_penalty_weight": 0.5}):
+                for steps in (None, 5):
+                    if attention is None and "coverage_penalty_weight" in options:
+                        continue
+
+                    def seeds(attention=attention, cell_name=cell_name, options=options, steps=steps):
+                        tf.set_random_seed(4)
+                        embedding = tf.get_variable("embedding", [11, 6], initializer=ones)
+                        cell = getattr(tf.nn.rnn_cell, cell_name)(16)
+                        if attention is not None:
+                            memory = seq2seq.tile_batch(tf.ones([3, 7, 16]), 4)
+                            cell = seq2seq.AttentionWrapper(cell, attention(16, memory, seq2seq.tile_batch(tf.constant([7, 6, 5]), 4)),
+                                                            alignment_history=steps is not None)
+                        drawn = [tf.random_uniform([], name="before")]
+                        decoder = seq2seq.BeamSearchDecoder(cell, embedding, tf.fill([3], 1), 2, cell.zero_state(12, tf.float32), 4,
+                                                            tf.layers.Dense(11), **options)
+                        drawn.append(tf.random_uniform([], name="made"))
+                        seq2seq.dynamic_decode(decoder, maximum_iterations=steps)
+                        return drawn + [tf.random_uniform([], name="after"), str(tf.compat.v1.random.get_seed(None))]
+                    yield "beams %s %s %s %s" % (name, cell_name, sorted(options), steps), seeds
+
+
 def _dilated(tf, np):
     kernel = np.ones([3, 3, 3, 2], np.float32)
     calls = [
@@ -60,5 +87,6 @@ def cases(tf, np):
     """All cases of the family."""
     for name, draw in _decoders(tf):
         yield "decoder " + name, draw
+    yield from _beams(tf)
     for name, call in _dilated(tf, np):
         yield name, call

@@ -25,7 +25,7 @@ from penstock.ops.math.compare import equal, greater_equal
 from penstock.ops.math.division import mod
 from penstock.platform import gfile, logging
 from penstock.summary import summary
-from penstock.train import saver as tf_saver  # a name that programs know
+from penstock.train import saver as tf_saver  # names that programs know
 from penstock.train.global_step import get_or_create_global_step
 from penstock.train.global_step import global_step as value_of_step
 from penstock.train.lookup import tables_initializer
