@@ -1,6 +1,8 @@
 """Names that need a TPU or TensorRT exist, and say what to do instead; NCCL's sums are those of CPUs."""
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
 import penstock as tf
@@ -16,8 +18,9 @@ def test_calls_explain_themselves():
         tf.distribute.experimental.TPUStrategy()
     with pytest.raises(tf.errors.UnimplementedError, match="AdamParameters describes an embedding table"):
         tf.tpu.experimental.AdamParameters(0.1)
+    tf.install_as_tensorflow(era=False)
     namespaces = (tf.contrib.tensorrt, tf.contrib.tpu, tf.contrib.distribute, tf.contrib.summary, tf.tpu.experimental,
-                  tf.estimator.tpu.experimental)
+                  tf.estimator.tpu.experimental, importlib.import_module("tensorflow.python.ops.collective_ops"))
     for name in REASONS:
         assert any(REASONS[name] in getattr(namespace, name).__doc__ for namespace in namespaces if hasattr(namespace, name))
 

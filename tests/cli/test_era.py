@@ -111,4 +111,7 @@ import networkx as nx
 graph = nx.path_graph(3)
 graph.add_node(9)
 print(graph.node[0], sorted(map(len, nx.connected_component_subgraphs(graph))), nx.to_numpy_matrix(graph).shape, list(graph.nodes_iter())[:2])
-""") == "{} [1, 3] (4, 4) [0, 1]\n"
+from networkx.readwrite import json_graph
+data = json_graph.node_link_data(graph)
+print(len(data["links"]), len(json_graph.node_link_graph(data).edges), len(nx.node_link_graph(nx.node_link_data(graph, edges="edges")).edges))
+""") == "{} [1, 3] (4, 4) [0, 1]\n2 2 2\n"

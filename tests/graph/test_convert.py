@@ -178,3 +178,40 @@ def test_packed_strings_that_are_cut_or_too_long(content):
         tf.make_ndarray(packed_strings(content, 3))
     with pytest.raises(ValueError, match="strings ends among"):
         tf.make_ndarray(packed_strings(content, 1 << 31))
+
+
+class _Lazy:
+    """A value that becomes a tensor when it is used, as stochastic tensors of Bayesian libraries do; it says its type and shape."""
+
+    def __init__(self, value):
+        self.tensor = tf.convert_to_tensor(value)
+        self.dtype, self.shape = self.tensor.dtype, self.tensor.shape
+
+    def __add__(self, other):
+        return self.tensor + other
+
+
+def _tensor_of_lazy(value, dtype=None, name=None, as_ref=False):
+    if dtype and not dtype.is_compatible_with(value.dtype):
+        raise ValueError(f"Incompatible type conversion requested to type {dtype.name}")
+    return value.tensor
+
+
+@pytest.fixture
+def lazy():
+    tf.register_tensor_conversion_function(_Lazy, _tensor_of_lazy)
+    return _Lazy
+
+
+def test_registered_values_of_another_type_are_refused_as_tensors_are(lazy):
+    with pytest.raises(TypeError, match="Input 'y' of 'Add' Op has type float32 that does not match type int32 of argument 'x'"):
+        tf.add(1, lazy(1.0))
+    with pytest.raises(TypeError, match="Input 'b' of 'MatMul' Op has type int32 that does not match type float32 of argument 'a'"):
+        tf.matmul([[1.0]], lazy([[1]]))
+
+
+def test_registered_values_stand_between_brackets(lazy):
+    x = tf.constant(np.arange(12).reshape(3, 4))
+    with tf.Session() as sess:
+        for result, wanted in ((x[lazy(1)], [4, 5, 6, 7]), (x[lazy(1), 2], 6), (x[lazy(1):, lazy(0)::lazy(2)], [[4, 6], [8, 10]])):
+            np.testing.assert_array_equal(sess.run(result), wanted)

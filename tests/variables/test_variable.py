@@ -193,13 +193,24 @@ def test_shape_may_be_left_open(sess, resource):
     assert v.shape.as_list() == [None]
 
 
+def test_a_resource_variable_may_begin_with_a_value_of_unknown_shape(sess):
+    begin = tf.placeholder_with_default(tf.zeros([2, 3]), shape=None)
+    made = [tf.Variable(begin, use_resource=True), tf.get_variable("got", initializer=begin, use_resource=True)]
+    assert [v.shape.ndims for v in made] == [None, None]
+    sess.run(tf.global_variables_initializer())
+    for variable in made:
+        grown = tf.assign(variable, tf.concat([variable, tf.ones([1, 3])], 0), validate_shape=False)
+        np.testing.assert_array_equal(sess.run(grown), [[0, 0, 0], [0, 0, 0], [1, 1, 1]])
+
+
 @KINDS
 def test_constructor_refuses(sess, resource):
     kind = {"use_resource": resource}
     with pytest.raises(ValueError, match=r"initial_value must be specified"):
         tf.Variable(**kind)
-    with pytest.raises(ValueError, match="must have a shape specified"):
-        tf.Variable(tf.placeholder(tf.float32), **kind)
+    if not resource:
+        with pytest.raises(ValueError, match="must have a shape specified"):
+            tf.Variable(tf.placeholder(tf.float32), **kind)
     with pytest.raises(ValueError, match="constraint"):
         tf.Variable(1.0, constraint=3, **kind)
     with pytest.raises(ValueError, match="collections argument"):

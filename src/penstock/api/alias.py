@@ -216,9 +216,9 @@ class _Inside(ModuleType):
                 raise AttributeError(str(error)) from error
             if error.name != f"{self.__name__}.{name}":
                 raise
-        if not self._inside:
+        if self._inside is None:
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}' in Penstock")
-        value = _look_up(self._inside, name)
+        value = _look_up(self._inside, name) if self._inside else _of_python(name)
         self.__dict__[name] = value
         return value
 
@@ -287,7 +287,20 @@ def _look_up(path: str, name: str) -> Any:
     beside = f"{path.rpartition('.')[0]}.{name}"
     if not path.startswith("contrib.") and beside in paths.MODULES:  # TensorFlow's modules import each other, and programs go that way
         return importlib.import_module(f"{NAME}.python.{beside}")
+    namespace = None if path.startswith("contrib.") else _namespace(path)
+    if namespace is not None and hasattr(namespace, name):  # packages such as tensorflow.python.data hand on what is public
+        return getattr(namespace, name)
     raise AttributeError(f"module '{NAME}.{full}' has no attribute '{name}' in Penstock")
+
+
+def _of_python(name: str) -> Any:
+    """What ``tensorflow.python`` itself hands on: modules of operations and of the framework, then what is public."""
+    for package in ("ops", "framework"):
+        if _is_python_module(f"{package}.{name}"):
+            return importlib.import_module(f"{NAME}.python.{package}.{name}")
+    if not hasattr(root, name):
+        raise AttributeError(f"module '{NAME}.python' has no attribute '{name}' in Penstock")
+    return getattr(root, name)
 
 
 def _of_version(path: str, name: str) -> Any:

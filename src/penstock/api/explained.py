@@ -14,6 +14,7 @@ _PLACES = "describes the cores of TPUs, and there are none. Leave it out: comput
 _EMBEDDINGS = ("describes an embedding table in the memory of TPUs, and there are none. tf.feature_column.embedding_column and the optimizers of "
                "tf.train work on CPUs")
 _TENSORRT = "compiles graphs for NVIDIA GPUs by TensorRT, which Penstock does not use. Run the graph as it is: every step is compiled"
+_COLLECTIVES = "is a collective operation, told from others by keys, and there are none. The strategies of tf.distribute reduce over devices"
 
 _CLOUD = "talks to services of Google Cloud, for which Penstock has no client. Copy the files to a disk that every task sees, and read them there"
 _PROFILER = "records a trace with TensorFlow's own profiler. tf.profiler.Profiler, tf.train.ProfilerHook and `penstock explain` measure steps"
@@ -24,6 +25,7 @@ REASONS: dict[str, str] = {
     **dict.fromkeys(("Topology", "DeviceAssignment", "device_assignment"), _PLACES),
     **dict.fromkeys(("AdagradParameters", "AdamParameters", "StochasticGradientDescentParameters", "EmbeddingConfigSpec", "embedding_column",
                      "shared_embedding_columns"), _EMBEDDINGS),
+    **dict.fromkeys(("all_reduce", "broadcast_send", "broadcast_recv"), _COLLECTIVES),
     "keras_to_tpu_model": "makes a Keras model for TPUs, and there are none. Train the model itself",
     "TPUDistributionStrategy": "spreads a Keras model over TPUs, and there are none. tf.distribute.MirroredStrategy spreads it over CPUs",
     "TPUStrategy": "trains on TPUs, and there are none. tf.distribute.MirroredStrategy trains on CPUs",

@@ -26,8 +26,10 @@ from penstock.graph.shape import TensorShape, as_shape, broadcast
 from penstock.imperative.context import executing_eagerly
 from penstock.layers.options import transposed_length
 from penstock.ops.constant import constant
+from penstock.platform import logging
 from penstock.program.devices import Device
 from penstock.summary.summary import tag_and_scope
+from penstock.train.session_manager import not_ready
 from penstock.variables.replicas import current_context
 
 LOSS_METRIC_KEY = "loss"  # of estimator/model_fn.py
@@ -264,3 +266,19 @@ def load_global_step(checkpoint_dir: str) -> Any:
 def same_method(method: Callable[..., Any]) -> Callable[..., Any]:
     """``no_automatic_dependency_tracking``: the method itself. What it sets is found by looking at the object when it is saved."""
     return method
+
+
+def element_of_default_graph(value: Any) -> Any:
+    """The tensor or operation of the default graph that ``value``, of that graph or a name, stands for."""
+    graph = default_graph()
+    if getattr(value, "graph", graph) is not graph:
+        raise ValueError(f"Passed {value} should have graph attribute that is equal to current graph {graph}.")
+    return graph.as_graph_element(value)
+
+
+def session_is_ready(op: Any, sess: Any, msg: str) -> tuple[bool, str | None]:
+    """(whether the check ``op`` finds nothing missing in a session, what it says otherwise); ``msg`` is logged with that."""
+    missing = not_ready(op, sess)
+    if missing is not None:
+        logging.info("%s: error %s", msg, missing)
+    return missing is None, missing

@@ -93,6 +93,8 @@ MODULES = {
     "contrib.metrics.python.metrics": "classification",
     "contrib.metrics.python.ops": "confusion_matrix_ops histogram_ops metric_ops set_ops",
     "contrib.mixed_precision.python": "loss_scale_manager loss_scale_optimizer",
+    "contrib.model_pruning.python": "learning pruning strip_pruning_vars_lib",
+    "contrib.model_pruning.python.layers": "core_layers layers rnn_cells",
     "contrib.nn.python.ops": "alpha_dropout cross_entropy fwd_gradients sampling_ops scaled_softplus",
     "contrib.opt.python.training": (
         "adam_gs_optimizer adamax addsign agn_optimizer drop_stale_gradient_optimizer elastic_average_optimizer external_optimizer ggt "
@@ -210,6 +212,7 @@ SOURCES: dict[str, str] = {
     "contrib.image.python.ops.distort_image_ops": "penstock.contrib.image.color",
     "contrib.integrate.python.ops.odes": "penstock.contrib.integrate.adaptive penstock.contrib.integrate.fixed",
     "contrib.metrics.python.ops.histogram_ops": "penstock.contrib.metrics.statistics",
+    "contrib.model_pruning.python.layers.core_layers": "penstock.contrib.model_pruning.layers penstock.contrib.model_pruning.masks",
     "contrib.metrics.python.ops.metric_ops": "penstock.contrib.metrics.accumulated",
     "contrib.seq2seq.python.ops.decoder": "penstock.rnn.decoder penstock.rnn.steps",
     "contrib.seq2seq.python.ops.beam_search_decoder": "penstock.rnn.beam_step penstock.rnn.beam_search",

@@ -50,8 +50,9 @@ MODULES = {
     "framework.importer": "penstock.graph.graph_def",
     "framework.ops": "penstock.api.root penstock.graph.scopes penstock.graph.graph penstock.graph.convert penstock.graph.composite "
                      "penstock.graph.statistics",
-    "framework.test_util": "penstock.testing.case penstock.testing.local_devices penstock.testing.graphs",
+    "framework.test_util": "penstock.testing.case penstock.testing.modes penstock.testing.local_devices penstock.testing.graphs",
     "ops.array_ops": "penstock.api.root penstock.ops.array.shape_ops penstock.ops.array.slicing penstock.ops.array.masking",
+    "ops.collective_ops": "penstock.api.explained",
     "ops.confusion_matrix": "penstock.ops.nn.confusion_matrix",
     "ops.control_flow_ops": "penstock.ops.flow.misc",
     "ops.critical_section_ops": "penstock.ops.queues.critical_section",
@@ -137,6 +138,7 @@ MODULES = {
     "training.slot_creator": "penstock.train.slots",
     "data.ops.dataset_ops": "penstock.api.data penstock.data.dataset",
     "data.ops.iterator_ops": "penstock.data.iterator penstock.data.dataset",
+    "data.ops.multi_device_iterator_ops": "penstock.data.multi_device_iterator",
     "data.ops.readers": "penstock.data.file_datasets",
     "data.util.nest": "penstock.data.element_nest",
     "data.util.structure": "penstock.data.structure",
@@ -345,10 +347,17 @@ NAMES = {
     "framework.function": {"_DefinedFunction": "penstock.imperative.defined_function:DefinedFunction",
                            "_from_definition": "penstock.imperative.defined_function:from_definition",
                            "_from_library": "penstock.imperative.defined_function:from_library"},
-    "framework.test_util": {"TensorFlowTestCase": "penstock.testing.case:TestCase", "IsMklEnabled": "penstock.api.inside:never",
-                            "is_xla_enabled": "penstock.api.inside:never",
-                            "enable_c_shapes": "penstock.api.inside_util:unchanged",
-                            "InstallStackTraceHandler": "penstock.api.inside_util:install_stack_trace_handler"},
+    "framework.test_util": {
+        "TensorFlowTestCase": "penstock.testing.case:TestCase",
+        "InstallStackTraceHandler": "penstock.api.inside_util:install_stack_trace_handler",
+        "deprecated_graph_mode_only": "penstock.testing.modes:run_deprecated_v1",
+        "NHWCToNCHW": "penstock.testing.modes:nhwc_to_nchw", "NCHWToNHWC": "penstock.testing.modes:nchw_to_nhwc",
+        **{name: "penstock.api.inside:never" for name in (
+            "IsMklEnabled", "is_xla_enabled", "IsGoogleCudaEnabled", "IsBuiltWithROCm", "GpuSupportsHalfMatMulAndConv")},
+        **{name: "penstock.api.inside_util:unchanged" for name in ("enable_c_shapes", "with_c_shapes", "with_c_api", "enable_control_flow_v2",
+                                                                  "with_control_flow_v2")},
+        **{name: "penstock.api.inside_util:unchanged_for_a_reason" for name in (
+            "disable_xla", "no_xla_auto_jit", "xla_allow_fallback", "enable_tf_xla_constant_folding")}},
     "framework.graph_util_impl": {"_extract_graph_summary": "penstock.graph.graph_util:extract_graph_summary",
                                   "_bfs_for_reachable_nodes": "penstock.graph.graph_util:reachable_nodes"},
     "ops.state_ops": {"init_variable": "penstock.api.inside_ops:init_variable"},
@@ -362,6 +371,7 @@ NAMES = {
                          "_confusion_matrix_at_thresholds": "penstock.layers.metrics.thresholds:counts_at",
                          "_remove_squeezable_dimensions": "penstock.layers.metrics.streaming:aligned",
                          "_safe_scalar_div": "penstock.ops.math.elementwise:div_no_nan",
+                         "_streaming_confusion_matrix": "penstock.layers.metrics.counts:streaming_confusion_matrix",
                          "_streaming_sparse_average_precision_at_top_k": "penstock.layers.metrics.ranking:streaming_average_precision_at_top_k"},
     "ops.summary_op_util": {"collect": "penstock.api.inside:collect_summary", "skip_summary": "penstock.api.inside:skip_summary",
                             "summary_scope": "penstock.api.inside:summary_scope"},
@@ -389,6 +399,8 @@ NAMES = {
                            "_hessian_vector_product": "penstock.api.inside_ops:hessian_vector_product",
                            "_MarkReachedOps": "penstock.api.inside_ops:mark_reached_ops", "_GatherInputs": "penstock.api.inside_ops:gather_inputs"},
     "ops.nn_impl": {"_compute_sampled_logits": "penstock.api.inside_ops:compute_sampled_logits"},
+    "training.session_manager": {"_ready": "penstock.api.inside:session_is_ready"},
+    "training.basic_session_run_hooks": {"_as_graph_element": "penstock.api.inside:element_of_default_graph"},
     "training.training_util": {"_get_or_create_global_step_read": "penstock.train.global_step:get_or_create_global_step_read",
                                "_increment_global_step": "penstock.train.global_step:increment_global_step"},
     "training.tracking.base": {"Trackable": "penstock.keras.saving.trackable:Checkpointable",
@@ -462,6 +474,7 @@ NAMES = {
     "data.ops.readers": {f"{name}V{version}": f"penstock.data.file_datasets:{name}"
                          for name in ("TextLineDataset", "TFRecordDataset", "FixedLengthRecordDataset") for version in (1, 2)},
     "platform.googletest": {"GetTempDir": "penstock.testing.case:get_temp_dir"},
+    "keras": {"__version__": "penstock.api.keras:__version__"},
     "tf2": {"enabled": "penstock.imperative.context:executing_eagerly"},
 }
 

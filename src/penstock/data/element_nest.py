@@ -93,3 +93,29 @@ def flatten_up_to(shallow: Any, deep: Any) -> list[Any]:
     if isinstance(shallow, Mapping) and set(shallow) != set(deep):
         raise ValueError(f"The two structures don't have the same keys: {sorted(shallow)} and {sorted(deep)}.")
     return [leaf for one, other in zip(_parts(shallow), _parts(deep)) for leaf in flatten_up_to(one, other)]
+
+
+def map_structure_up_to(shallow: Any, func: Callable[..., Any], *deep: Any) -> Any:
+    """``func`` of what stands in each of ``deep`` at the leaves of ``shallow``, in the form of ``shallow``."""
+    if not deep:
+        raise ValueError("Cannot map over no sequences")
+    return pack_sequence_as(shallow, [func(*parts) for parts in zip(*(flatten_up_to(shallow, each) for each in deep), strict=True)])
+
+
+def assert_shallow_structure(shallow: Any, deep: Any, check_types: bool = True) -> None:
+    """TypeError or ValueError unless ``deep`` has the form of ``shallow``, as far down as that goes."""
+    if not is_sequence(shallow):
+        return
+    if not is_sequence(deep):
+        raise TypeError(f"If shallow structure is a sequence, input must also be a sequence. Input has type: {type(deep)}.")
+    if check_types and not isinstance(deep, type(shallow)):
+        raise TypeError(f"The two structures don't have the same sequence type. Input structure has type {type(deep)}, while shallow structure has "
+                        f"type {type(shallow)}.")
+    if len(deep) != len(shallow):
+        raise ValueError(f"The two structures don't have the same sequence length. Input structure has length {len(deep)}, while shallow structure "
+                         f"has length {len(shallow)}.")
+    if check_types and isinstance(shallow, Mapping) and set(shallow) != set(deep):
+        raise ValueError(f"The two structures don't have the same keys. Input structure has keys {list(deep)}, while shallow structure has keys "
+                         f"{list(shallow)}.")
+    for one, other in zip(_parts(shallow), _parts(deep), strict=True):
+        assert_shallow_structure(one, other, check_types)

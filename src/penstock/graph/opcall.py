@@ -149,6 +149,9 @@ class InputConversion:
                 except (TypeError, ValueError) as error:
                     if isinstance(value, Tensor) or dtype is None:
                         raise type(error)(f"{error} (input '{arg.name}' of '{op_type}' Op)") from None
+                    own = _own_dtype(value) if isinstance(error, ValueError) else None
+                    if own is not None:
+                        raise self._type_mismatch(arg, own, dtype) from None
                     raise TypeError(f"Expected {dtype.name} passed to parameter '{arg.name}' of op '{op_type}', got {_short(value)} of "
                                     f"type '{type(value).__name__}' instead. Error: {error}") from None
         finally:
@@ -175,6 +178,14 @@ class InputConversion:
 
     def _no_reference(self, arg: Argument) -> TypeError:
         return TypeError(f"'{self.signature.type}' Op requires that input '{arg.name}' be a mutable tensor (e.g.: a tf.Variable)")
+
+
+def _own_dtype(value: Any) -> DType | None:
+    """The type of the tensor that ``value`` becomes if none is asked for; None if it becomes none."""
+    try:
+        return to_tensor(value).dtype
+    except (TypeError, ValueError):
+        return None
 
 
 def with_keywords(signature: Signature, values: Sequence[Any], given: dict[str, Any]) -> list[Any]:

@@ -49,8 +49,11 @@ class Dense(Layer):
             raise ValueError("The last dimension of the inputs to `Dense` should be defined. Found `None`.")
         self.input_spec = InputSpec(min_ndim=2, axes={-1: depth})
         self.kernel = add_weight(self, "kernel", [depth, self.units])
-        self.bias = add_weight(self, "bias", [self.units]) if self.use_bias else None
+        self._add_bias()
         self.built = True
+
+    def _add_bias(self) -> None:
+        self.bias = add_weight(self, "bias", [self.units]) if self.use_bias else None
 
     def call(self, inputs: Any) -> Any:
         """The product, the bias, the activation."""

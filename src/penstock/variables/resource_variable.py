@@ -31,7 +31,7 @@ from penstock.ops.state.resource import (
 from penstock.ops.state.slice_assign import ResourceStridedSliceAssign
 from penstock.variables.dependencies import guard_initial_value
 from penstock.variables.naming import prepend_name_scope
-from penstock.variables.variable import Variable, beside, check_initial_shape, own_name
+from penstock.variables.variable import Variable, beside, own_name
 
 _numbers = itertools.count()  # of variables of imperative style, whose names need not differ
 _ASSIGN_OPS = {"Assign": "AssignVariableOp", "AssignAdd": "AssignAddVariableOp", "AssignSub": "AssignSubVariableOp"}
@@ -62,7 +62,6 @@ class ResourceVariable(Variable):
                 self._initial_value = to_tensor(initial_value() if callable(initial_value) else initial_value, dtype, "initial_value")
             self._handle = variable_handle(self._initial_value.dtype.base_dtype, self._storage_shape(shape, validate_shape), scope, handle_name,
                                            graph._container)
-        check_initial_shape(self._initial_value, validate_shape)
         with name_scope("IsInitialized"):
             self._is_initialized_op = VarIsInitializedOp(self._handle)
         with graph.colocate_with(None, ignore_existing=True), self._beside_handle():  # there, whatever the blocks around it say

@@ -118,7 +118,7 @@ def mean_iou(labels: Any, predictions: Any, num_classes: int, weights: Any = Non
     """``tf.metrics.mean_iou``: the mean over classes of intersection over union; the update is the confusion matrix."""
     with variable_scope(name, "mean_iou", [predictions, labels, weights]):
         predictions.shape.assert_is_compatible_with(labels.shape)
-        matrix, update = _streaming_confusion_matrix(labels, predictions, num_classes, weights)
+        matrix, update = streaming_confusion_matrix(labels, predictions, num_classes, weights)
         rows, columns = cast(reduce_sum(matrix, 0), dtypes.float32), cast(reduce_sum(matrix, 1), dtypes.float32)
         hits = cast(diag_part(matrix), dtypes.float32)
         union = rows + columns - hits
@@ -128,7 +128,8 @@ def mean_iou(labels: Any, predictions: Any, num_classes: int, weights: Any = Non
         return collected(value, update, metrics_collections, updates_collections)
 
 
-def _streaming_confusion_matrix(labels: Any, predictions: Any, num_classes: int, weights: Any) -> Metric:
+def streaming_confusion_matrix(labels: Any, predictions: Any, num_classes: int, weights: Any = None) -> Metric:
+    """The sum of the confusion matrices of all batches, and its update."""
     total = metric_variable([num_classes, num_classes], dtypes.float64, name="total_confusion_matrix")
     predictions, labels, classes = (cast(each, dtypes.int64) for each in (predictions, labels, num_classes))
     predictions, labels = _flat(predictions), _flat(labels)

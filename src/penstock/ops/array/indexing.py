@@ -66,11 +66,16 @@ class SliceSpec:
         """begin, end and strides as vectors of one integer type."""
         if not self.begin:
             return [constant(np.array([], np.int32))] * 3
-        vectors = [to_tensor(values, None, name) for values, name in
+        vectors = [to_tensor([_as_element(value) for value in values], None, name) for values, name in
                    ((self.begin, "stack"), (self.end, "stack_1"), (self.strides, "stack_2"))]
         if any(vector.dtype == dt.int64 for vector in vectors):
             vectors = [cast(vector, dt.int64) for vector in vectors]
         return vectors
+
+
+def _as_element(index: Any) -> Any:
+    """An index that a list of indices can hold. What users have registered a conversion for becomes a tensor first."""
+    return index if isinstance(index, (int, Tensor)) or hasattr(index, "initialized_value") else to_tensor(index)
 
 
 def _as_index(item: Any) -> Any:
