@@ -12,7 +12,7 @@ from penstock.simulate.job import Cluster, Simulation
 from penstock.simulate.profile import JobProfile
 
 pytestmark = pytest.mark.graph
-OUTSIDE = {("Inception-v3, 139 x 139", 1), ("language, sampled softmax", 2)}  # off by more than 20 %, as SIMULATION.md tells
+OUTSIDE = {("null", 2), ("language, full softmax", 1)}  # off by more than 20 %, as SIMULATION.md tells
 
 
 def test_predictions_are_near_what_was_measured():
@@ -25,5 +25,5 @@ def test_predictions_are_near_what_was_measured():
             ratios[label, workers] = predicted / rate
     outside = {cell: ratio for cell, ratio in ratios.items() if not 0.8 <= ratio <= 1.2}
     assert set(outside) <= OUTSIDE, outside
-    assert all(0.75 <= ratio <= 1.35 for ratio in outside.values()), outside
-    assert len(ratios) == 27
+    assert all(0.75 <= ratio <= 1.3 for ratio in outside.values()), outside
+    assert len(ratios) == 28

@@ -31,8 +31,8 @@ _SMALL, _FACTOR = 64 << 20, 1000  # bytes that values which repeat the last one 
 
 
 def array_to_proto(array: np.ndarray, dtype: DType | None = None, raw: bool = False) -> TensorProto:
-    """The TensorProto of an array: raw bytes for numbers (a single one as a number, unless ``raw``; the one that a large constant repeats stands in it
-    once), a list of strings for strings."""
+    """The TensorProto of an array: raw bytes for numbers (a single one as a number, unless ``raw``; the one that a large constant repeats
+    stands in it once), a list of strings for strings."""
     dtype = (dtype or dtypes.as_dtype(array.dtype)).base_dtype
     proto = TensorProto(dtype=dtype.as_datatype_enum, tensor_shape=TensorShape(array.shape).as_proto())
     if dtype is dtypes.string:

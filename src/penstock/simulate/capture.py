@@ -140,25 +140,29 @@ class CacheUser:
     """While the block lasts, another thread goes through more memory than the cache holds, as other workers of a machine do."""
 
     def __init__(self) -> None:
-        self.rounds = 0  # how often it went through a part of that
-        self._goes_on = threading.Event()
+        self.pieces = 0  # how many pieces of that it has gone through
         self._array = np.zeros(0, np.float32)
+        self._thread: threading.Thread | None = None
+        self._is_over = threading.Event()
 
     def __enter__(self) -> None:
         if not self._array.size:
             self._array = np.zeros(2 * max(shared_cache_bytes(), LARGE) // 4, np.float32)
-            threading.Thread(target=self._use, daemon=True).start()
-        self._goes_on.set()
+        self._is_over.clear()
+        self._thread = threading.Thread(target=self._use, daemon=True)
+        self._thread.start()
 
     def __exit__(self, *error: object) -> None:
-        self._goes_on.clear()
+        self._is_over.set()
+        assert self._thread is not None
+        self._thread.join()
 
     def _use(self) -> None:
-        while True:
-            for piece in np.array_split(self._array, 32):  # each without the interpreter
-                self._goes_on.wait()
-                np.add(piece, 1.0, out=piece)
-                self.rounds += 1
+        for piece in itertools.cycle(np.array_split(self._array, 32)):  # each without the interpreter
+            if self._is_over.is_set():
+                return
+            np.add(piece, 1.0, out=piece)
+            self.pieces += 1
 
 
 def _own_bytes(result: Any) -> int:
