@@ -138,6 +138,13 @@ def line(row: dict[str, object]) -> str:
     return f"| {' | '.join([row['name'], str(row['threads']), *shown, ratio, *sizes])} |"
 
 
+def with_table(page: str, lines: list[str]) -> str:
+    """The page with another table; what is written around it stays."""
+    head, mark, rest = page.partition("<!-- table -->\n\n")
+    notes = "".join(itertools.dropwhile(lambda each: each.startswith("|"), rest.splitlines(keepends=True)))
+    return f"{head}{mark}{chr(10).join(lines)}\n{notes}"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Exported models beside ONNX Runtime and LiteRT.")
     parser.add_argument("--models", nargs="*", default=list(export_models.MODELS), choices=list(export_models.MODELS))
@@ -155,11 +162,8 @@ def main() -> int:
         lines.append(line(measure(name, threads, options.cpu, options.rounds, options.runs, folder)))
         print(lines[-1], flush=True)
     if options.write:
-        text = "\n".join(lines)
         page = HERE / "EXPORT.md"
-        head, mark, rest = page.read_text().partition("<!-- table -->")
-        after = rest.partition("\n## ")  # the other table's part
-        page.write_text(f"{head}{mark}\n\n{text}\n{''.join(after[1:])}")
+        page.write_text(with_table(page.read_text(), lines))
     return 0
 
 

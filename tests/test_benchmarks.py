@@ -151,6 +151,16 @@ def test_table(tmp_path):
     assert "| MLP 784-512-512-10, batch 128, Adam | 2.00 ms | 4.00 ms | 1.00 ms | 2.00 | 0.90 (0.70) |" in lines
 
 
+@pytest.mark.graph
+def test_a_new_table_of_exported_models_leaves_what_is_around_it():
+    export = load("export")
+    page = "# Head\n\n<!-- table -->\n\n| model | ms |\n|---|---|\n| old | 1 |\n\nMeasured then.\n\n## More\n\n| other |\n"
+    lines = ["| model | ms |", "|---|---|", "| new | 2 |"]
+    assert export.with_table(page, lines) == page.replace("| old | 1 |", "| new | 2 |")
+    real = (FOLDER / "EXPORT.md").read_text()
+    assert "## 8-bit weights" in export.with_table(real, lines).partition("| new | 2 |")[2]
+
+
 @pytest.mark.parametrize("value, unit, text", [(1.234, "s", "1.23 s"), (0.0456, "s", "45.6 ms"), (7.89e-4, "s", "789 µs"), (3 << 29, "B", "1.50 GB")])
 @pytest.mark.graph
 def test_amounts(value, unit, text):

@@ -27,6 +27,13 @@ def _cnn(x, labels):
     return tf.train.MomentumOptimizer(0.05, 0.9), _loss(tf.layers.dense(tf.layers.flatten(hidden), 10), labels)
 
 
+def _residual(x, labels):
+    first = tf.layers.conv2d(x, 8, 3, padding="same", activation=tf.nn.relu)
+    body = tf.layers.batch_normalization(tf.layers.conv2d(first, 16, 3, strides=2, padding="same", use_bias=False), training=True)
+    shortcut = tf.layers.conv2d(first, 16, 1, strides=2, padding="same")  # of its gradient, three pixels of four have no taps
+    return tf.train.GradientDescentOptimizer(0.05), _loss(tf.layers.dense(tf.reduce_mean(tf.nn.relu(body + shortcut), [1, 2]), 10), labels)
+
+
 def _lstm(x, labels):
     outputs, _ = tf.nn.dynamic_rnn(tf.nn.rnn_cell.LSTMCell(8), x, dtype=tf.float32)
     return tf.train.RMSPropOptimizer(0.01), _loss(tf.layers.dense(outputs[:, -1], 10), labels)
@@ -38,7 +45,8 @@ def _embedding(x, labels):
     return tf.train.AdagradOptimizer(0.1), _loss(tf.layers.dense(tf.reduce_mean(rows, 1), 10), labels)
 
 
-MODELS = {"mlp": (_mlp, (20, 30)), "cnn": (_cnn, (6, 12, 12, 3)), "lstm": (_lstm, (5, 4, 6)), "embedding": (_embedding, (12, 7))}
+MODELS = {"mlp": (_mlp, (20, 30)), "cnn": (_cnn, (6, 12, 12, 3)), "residual": (_residual, (4, 12, 12, 3)), "lstm": (_lstm, (5, 4, 6)),
+          "embedding": (_embedding, (12, 7))}
 
 
 def _train(model, shape, settings, steps=4):

@@ -73,7 +73,7 @@ def _task(p: Product, c: Array, epilogue: Epilogue, item: dict[str, int]) -> Pro
         words[at] = item.get(at, p.steps.get(at, 0))
     numbers = {name: int(value) // size if name in _BYTES else int(value) for name, value in words.items()}
     if p.patches and numbers["length"] != numbers["depth"]:  # rows of windows that lie in one piece
-        numbers["across"], numbers["dilation_x"] = numbers["length"] // numbers["depth"], 1
+        numbers["across"], numbers["dilation_x"] = max(numbers["length"] // numbers["depth"], 1), 1  # (windows without taps have no length)
     bounds = bound_text(epilogue, c.dtype, "v")
     element = name_of(kind) if kind.is_floating or bounds else f"u{name_of(kind)}"  # unsigned integers wrap
     return ProductTask(element, numbers, p.a_transposed, p.b_transposed, bool(p.patches), bool(numbers.get("c_width")),

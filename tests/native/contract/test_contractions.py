@@ -257,6 +257,26 @@ def test_convolution_of_a_part_of_an_array():
     close(found, _forward(x, f, **{**ATTRS, "strides": [1, 2, 2, 1]}), 72)
 
 
+@pytest.mark.parametrize(("image", "filter", "stride", "padding"), [
+    ((2, 31, 80, 3), (3, 3, 3, 33), 2, "SAME"), ((1, 60, 41, 4), (5, 7, 4, 16), 1, "VALID"), ((3, 24, 84, 1), (2, 3, 1, 70), 3, "VALID"),
+    ((1, 20, 150, 2), (3, 3, 2, 8), 1, "SAME")])
+def test_windows_are_read_where_they_are(image, filter, stride, padding):
+    """Those of an image with few channels, but for the ends of lines, and for lines that reach beyond the image."""
+    rng = np.random.default_rng(16)
+    x, f = rng.standard_normal(image, np.float32), rng.standard_normal(filter, np.float32)
+
+    def build(emit, images, kernel):
+        made = emit.convolve.conv2d(images, kernel, (1, stride, stride, 1), padding, "NHWC", (1, 1, 1, 1))
+        products = [call for call in emit.calls if call.label == "conv2d"]
+        words = [dict(zip(gemm.WORDS, np.frombuffer(part, np.int64))) for call in products for part in call.parts]
+        assert words and not any(each["a_packed"] for each in words)
+        return made
+
+    expected = _forward(x, f, **{**ATTRS, "strides": [1, stride, stride, 1], "padding": padding})
+    for threads in (1, 3):
+        close(run(build, x, f, threads=threads), expected, f[..., 0].size)
+
+
 def test_epilogues_of_convolutions():
     rng = np.random.default_rng(9)
     x, f, bias = (rng.standard_normal(shape, np.float32) for shape in ((2, 9, 7, 70), (3, 3, 70, 40), (40,)))

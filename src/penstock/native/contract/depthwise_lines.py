@@ -5,9 +5,9 @@
 The taps of a line of pixels that exist are ranges, so nothing has to be looked up: ``added`` is a vector with an element per channel, or an array of
 the result's shape. Pixels whose window lies inside of the image are worked on four at a time, for which a vector of the filter is read once; and so
 is a pixel of the source, if the kernel was written for the width and stride of the windows (``Window``), as it is for the usual ones. Then pixels at
-the ends of a line go by fours, too: what is not there is zeros. Small images have no line without such ends. Channels are taken by lines of the cache:
-with many of them, all pixels compete for the same few places there. Source coordinates are pixel * scale + offset + tap * step; gradients with strides,
-where they would have to be divided, are left to the kernel in ``depthwise``.
+the ends of a line go by fours, too: what is not there is zeros. Small images have no line without such ends. Channels are taken by lines of the
+cache: with many of them, all pixels compete for the same few places there. Source coordinates are pixel * scale + offset + tap * step; gradients with
+strides, where they would have to be divided, are left to the kernel in ``depthwise``.
 """
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class _Lines:
                 self.m.masked_store(b, value, advance(b, target, b.add(b.mul(number(p), self.row), offset)), mask)
 
     def _window(self, sums: list[list[IR]], line: IR, taps: IR, mask: IR | None, window: Window, sources: list[tuple[IR, IR]]) -> None:
-        """A line of the windows: each pixel of it is read once, for all windows that it is in. ``sources``: where pixels are, if some may be missing."""
+        """A line of the windows: each pixel of it is read once, for all windows that it is in. ``sources``: of pixels that may be missing."""
         b, nothing = self.b, zeros(self.tile.vector)
         factors = [self._vectors(advance(b, taps, b.mul(number(j), self.row)), len(sums[0]), mask) for j in range(window.taps)]
         for q in range((len(sums) - 1) * window.scale + window.taps):

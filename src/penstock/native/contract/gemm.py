@@ -227,7 +227,8 @@ class Gemm:
                                                self.alpha, *bounds])
                 with by_way:
                     to = [self.zeros, number(0), self.tile_buffer, number(tile.columns * tile.size)]
-                    self.micro.call(b, micro, [a, a_step, segment, jump, panel, step, *ahead, *to, depth, w["terms"], self.alpha, tile.lowest, tile.highest])
+                    self.micro.call(b, micro, [a, a_step, segment, jump, panel, step, *ahead, *to, depth, w["terms"], self.alpha,
+                                               tile.lowest, tile.highest])
                     c_place = advance(b, self.place["c"], column)
                     b.call(self.store_tile, [self.tile_buffer, c_place, m, rows, width, added, added_step, b.zext(first, I64), *bounds,
                                              *[w[name] for name in ("c_step", "c_width", "c_height", "c_line", "c_image")]])

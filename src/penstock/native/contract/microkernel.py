@@ -3,9 +3,9 @@
     C[i, j] = min(max(added[i, j] + alpha * sum over k of A[i, k] * B[k, j], lower_bound), upper_bound)
 
 A is read by rows, at any distance from each other ("rows"): those of a buffer, of the matrix itself, or windows of an image, which overlap. Their
-elements lie side by side, in segments. Or there is one short row for each k ("columns"), as a transposed matrix has: that itself, or a buffer. There is
-a function for each way, even number of rows and number of vectors that a tile can have; a table holds their addresses. They are the bulk of the module,
-so they are written as text: that takes less time than llvmlite's builder.
+elements lie side by side, in segments. Or there is one short row for each k ("columns"), as a transposed matrix has: that itself, or a buffer. There
+is a function for each way, even number of rows and number of vectors that a tile can have; a table holds their addresses. They are the bulk of the
+module, so they are written as text: that takes less time than llvmlite's builder.
 """
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class MicroKernels:
     upper_bound)``; ``text`` belongs to the module.
 
     Steps are in bytes; ``a_step`` leads to the next row of A, or to the next k if A lies in columns. Rows of A have segments of so many elements (at
-    least 1), and ``jump`` leads from the end of one to the next. With each k, large tiles have the cache fetch what is at ``ahead``, which moves on by
-    ``ahead_step``: many such requests at once would hold up the loads that follow them. No more than ``terms`` products (at least 1, and all of them
-    if there are several segments) are added up in registers before they go to C: the shorter a sum, the less it rounds.
+    least 1), and ``jump`` leads from the end of one to the next. With each k, large tiles have the cache fetch what is at ``ahead``, which moves on
+    by ``ahead_step``: many such requests at once would hold up the loads that follow them. No more than ``terms`` products (at least 1, and all of
+    them if there are several segments) are added up in registers before they go to C: the shorter a sum, the less it rounds.
     """
 
     def __init__(self, module: TileModule) -> None:
@@ -94,8 +94,8 @@ class _Micro:
     def text(self) -> str:
         """Its definition."""
         number_type = self.scalar
-        self.lines = [f"define internal void @{self.name}(ptr %a, i64 %a_step, i64 %segment, i64 %jump, ptr %b, i64 %b_step, ptr %ahead, i64 %ahead_step, "
-                      "ptr %added, i64 %added_step, ptr %c, i64 %c_step, i64 %k, i64 %terms, "
+        self.lines = [f"define internal void @{self.name}(ptr %a, i64 %a_step, i64 %segment, i64 %jump, ptr %b, i64 %b_step, "
+                      "ptr %ahead, i64 %ahead_step, ptr %added, i64 %added_step, ptr %c, i64 %c_step, i64 %k, i64 %terms, "
                       f"{number_type} %alpha, {number_type} %lower_bound, {number_type} %upper_bound) noinline nounwind {{",
                       "entry:", *(f"  %row{index} = mul i64 %a_step, {index}" for index in range(self.rows))]
         self._ask_for_c()

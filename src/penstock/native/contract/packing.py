@@ -91,7 +91,7 @@ class Packing:
 
     @cached_property
     def patches(self) -> ir.Function:
-        """patches(buffer, row bytes, image, words, row start, row stop, column start, column stop): a part of the matrix with a row for each window."""
+        """patches(buffer, row bytes, image, words, row start, row stop, column start, column stop): part of a matrix with a row for each window."""
         function, b = self.m.function("patches", [POINTER, I64, POINTER, POINTER, *[I64] * 4])
         buffer, row_bytes, image, words, row_start, row_stop, start, stop = function.args
         w = {name: b.load(b.gep(words, [number(k)], source_etype=I64), typ=I64) for k, name in enumerate(PATCH_WORDS)}
