@@ -11,6 +11,7 @@ from penstock.debug.explain import Explainer
 from penstock.opencl import drivers
 from penstock.opencl.memory import DeviceArray
 from penstock.opencl.queue import DeviceQueue
+from penstock.testing import local_devices as device_lib
 from support.plans import nodes_of, regions_of
 
 pytestmark = [pytest.mark.process, pytest.mark.usefixtures("opencl")]
@@ -126,6 +127,35 @@ def test_a_bad_index_is_an_error_and_nothing_is_written():
         with pytest.raises(tf.errors.InvalidArgumentError, match="4"):
             session.run(update, {ids: [1, 4]})
         np.testing.assert_array_equal(session.run(table), np.ones((4, 2)))
+
+
+def test_a_bad_index_of_a_gather_from_a_variable_is_told_as_by_the_cpu():
+    with tf.device("/device:GPU:0"):
+        table, ids = tf.Variable(tf.ones([4, 2])), tf.placeholder(tf.int32, [2])
+        rows = tf.gather(table, ids)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(2):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=r"indices\[1\] = 9 is not in \[0, 4\)"):
+                session.run(rows, {ids: [1, 9]})
+        np.testing.assert_array_equal(session.run(rows, {ids: [1, 3]}), np.ones((2, 2)))
+
+
+def test_numbers_that_the_host_casts_for_the_device():
+    """A step that is traced runs node by node."""
+    x = tf.placeholder(tf.float32, [None, 3])
+    with tf.device("/device:GPU:0"):
+        count = tf.reduce_sum(tf.cast(tf.greater(x, 0), tf.int32))
+        share = tf.cast(count, tf.float32) / tf.cast(tf.size(x), tf.float32)
+    with tf.Session() as session:
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        for given in (options, None, None):
+            assert session.run(share, {x: [[1, -1, 2], [3, -4, 5]]}, given, tf.RunMetadata()) == pytest.approx(4 / 6)
+
+
+def test_a_list_of_devices_says_what_they_are():
+    gpu = next(each for each in device_lib.list_local_devices() if each.device_type == "GPU")
+    assert gpu.physical_device_desc.startswith("device: 0, name: ") and "Portable Computing Language" in gpu.physical_device_desc
 
 
 def test_a_node_without_a_kernel_for_its_shapes_runs_on_the_host():

@@ -18,12 +18,14 @@ from penstock.state.resources import Ref
 def host_kernel(node: Node, compute: Callable[..., Any], memory: DeviceMemory, inside: list[bool]) -> Callable[..., Any]:
     """The kernel of a node, by ``compute``, its NumPy kernel. ``inside``: per output, does it belong into the device's memory?"""
     definition = node.definition
-    direct = definition.snapshot or definition.forwards or definition.forwards_reference or definition.allows_uninitialized or not node.inputs
+    direct = definition.snapshot or definition.forwards is True or definition.forwards_reference or definition.allows_uninitialized or not node.inputs
     single = len(node.output_dtypes) == 1
 
     def run(*inputs: Any) -> Any:
         stand_ins: dict[DeviceVariable, Ref] = {}
         values = inputs if direct else [_on_host(value, stand_ins) for value in inputs]
+        if definition.borrows:
+            values = [value.read() if isinstance(value, Ref) else value for value in values]
         result = compute(*values)
         originals = {id(stand_in): variable for variable, stand_in in stand_ins.items()}
         for variable, stand_in in stand_ins.items():

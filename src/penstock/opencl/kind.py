@@ -59,6 +59,12 @@ class Gpu(DeviceKind):
         limit = queue.pool.limit if queue is not None else int(find().devices[self._numbers[index]].global_mem_size * 0.9)
         return Device.named(name, limit, incarnation)
 
+    def description(self, device: str) -> str:
+        """As TensorFlow describes its GPUs: which one it is, and its name."""
+        number = self._numbers[DeviceSpec.from_string(device).device_index or 0]
+        physical = find().devices[number]
+        return f"device: {number}, name: {physical.name.strip()}, platform: {physical.platform.name.strip()}"
+
     def queue(self, index: int) -> DeviceQueue:
         """What this process does with GPU:index; made when it is first used."""
         from penstock.opencl.queue import DeviceQueue  # brings in pyopencl, which need not be installed
@@ -101,7 +107,7 @@ class Gpu(DeviceKind):
     def _has_code(self, node: Node) -> bool:
         """Is there device code for a node, or nothing to compute?"""
         definition, types = node.definition, [*(producer.output_dtypes[index] for producer, index in node.inputs), *node.output_dtypes]
-        if definition.draws or definition.shape_only or definition.snapshot or definition.forwards or not node.inputs:
+        if definition.draws or definition.shape_only or definition.snapshot or definition.forwards is True or not node.inputs:
             return dtypes.variant not in types
         if definition.allows_uninitialized or any(dtype.is_ref for dtype in types):
             return True

@@ -7,7 +7,7 @@ from tensorboard.compat.proto.config_pb2 import ConfigProto
 
 import penstock.execute
 import penstock.opencl  # noqa: F401 (registers GPUs)
-from penstock.program.devices import LOCAL_TASK, local_devices
+from penstock.program.devices import LOCAL_TASK, kind_of, local_devices
 
 
 class DeviceAttributes(NamedTuple):
@@ -23,7 +23,8 @@ class DeviceAttributes(NamedTuple):
 def list_local_devices(session_config: Any = None) -> list[DeviceAttributes]:
     """The devices of this process."""
     devices = local_devices(session_config or ConfigProto())
-    return [DeviceAttributes(device.name.removeprefix(LOCAL_TASK), device.device_type, device.memory_limit) for device in devices]
+    return [DeviceAttributes(device.name.removeprefix(LOCAL_TASK), device.device_type, device.memory_limit, device.incarnation,
+                             kind_of(device.name).description(device.name)) for device in devices]
 
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
