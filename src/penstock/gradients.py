@@ -32,6 +32,7 @@ from penstock.ops.array.shape_ops import shape
 from penstock.ops.constant import constant
 from penstock.ops.flow.misc import tuple_
 from penstock.ops.math.add_n import AddN
+from penstock.platform.garbage import uncollected
 
 GradientFunction = Callable[..., Any]
 
@@ -131,7 +132,7 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", co
     except ValueError:
         raise ValueError(f"Unknown value for unconnected_gradients: {unconnected_gradients!r}") from None
     with name_scope(name, "gradients", [item for item in (*ys, *xs, *stops) if hasattr(item, "graph")]) as scope, \
-            gradient_calls.using(scope), gated_calls.using(gate_gradients or bool(gated_calls.top())):
+            gradient_calls.using(scope), gated_calls.using(gate_gradients or bool(gated_calls.top())), uncollected():
         targets = [_target(y, "y") for y in ys]
         sources = [_source(x) for x in xs]
         walk = _BackwardWalk(targets, sources, [_source(stop) for stop in stops], colocate_gradients_with_ops, gate_gradients, scope, within)

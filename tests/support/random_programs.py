@@ -1,6 +1,7 @@
 """Random programs for the fuzz test of the compiler: elementwise ops, reductions, products, moves, loops and conditionals, over odd shapes and types.
 
-``random_layers.py`` adds images, sorting, indexing and whole numbers, ``random_updates.py`` what happens to variables.
+``random_layers.py`` adds images, sorting, indexing and whole numbers, ``random_corners.py`` what is rarer, ``random_updates.py`` what happens to
+variables.
 """
 from __future__ import annotations
 

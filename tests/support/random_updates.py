@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import penstock as tf
-from support.random_layers import Layers
+from support.random_corners import Corners
 
 OPTIMIZERS = [
     lambda: tf.train.GradientDescentOptimizer(0.1), lambda: tf.train.MomentumOptimizer(0.1, 0.9),
@@ -17,7 +17,7 @@ OPTIMIZERS = [
 SCATTERS = [tf.scatter_add, tf.scatter_sub, tf.scatter_mul, tf.scatter_update, tf.scatter_max, tf.scatter_min]
 
 
-class Training(Layers):
+class Training(Corners):
     """Changes the variables, too."""
 
     def updates(self) -> list[Any]:

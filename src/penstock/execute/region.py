@@ -31,8 +31,10 @@ from penstock.native.machine.background import background
 from penstock.native.machine.stacks import has_small_stack
 from penstock.native.regions.eligibility import why_not_native
 from penstock.native.specialise.specialisation import Specialisation
+from penstock.native.table.head_start import HeadStart
 from penstock.native.table.instance import Failure
 from penstock.native.table.patience import IN_FUNCTIONS, Patience
+from penstock.platform.garbage import uncollected
 from penstock.program.failure import InnerFailure
 from penstock.program.ir import Node, RegionBody
 from penstock.state.resources import Ref
@@ -154,7 +156,7 @@ class RegionRun(CutRegion["_Ready"]):
         mode = config.mode
         if mode == "background" and not works_alone():
             mode = "eager" if self.body.shapes_known else "off"
-        with self._lock:
+        with self._lock, uncollected():
             if mode == "off" or self.fallbacks:
                 return None
             ready = self._ready.get(signature)
@@ -164,7 +166,8 @@ class RegionRun(CutRegion["_Ready"]):
                 ready = self._specialise(signature, [np.asarray(value) for value in values])
             if ready is None or (mode == "background" and not ready.due(self._looped)):
                 return None
-        return self._attempt(ready.compile)
+        with uncollected():
+            return self._attempt(ready.compile)
 
     def _comes_often(self, signature: Any) -> bool:
         """Is code for these shapes worth the effort? The more shapes there are, the more often one has to come."""
@@ -177,7 +180,9 @@ class RegionRun(CutRegion["_Ready"]):
         shapes = [(array.shape, dtypes.as_dtype(array.dtype)) for array in arrays]
         body = self.body
         threads, epilogues = self._environment.threads, self._environment.passes.remapping
-        made = self._attempt(lambda: Specialisation(body.nodes, body.args, body.outputs, shapes, Emitter(threads, epilogues)))
+        emitter = Emitter(threads, epilogues)
+        emitter.watch = HeadStart(config.mode == "eager")
+        made = self._attempt(lambda: Specialisation(body.nodes, body.args, body.outputs, shapes, emitter))
         if made is None:
             return None
         ready = self._keep(signature, _Ready(made, signature, self._refs, self._longer))

@@ -105,6 +105,7 @@ class Emitter:
         self.loops: list[tuple[int, int]] = []  # first and last call of each, inner ones first
         self.homes: dict[Any, Array] = {}  # of values, where they are wanted: see ``joining``
         self.items: list[Item] = []
+        self.watch: Callable[[KernelCall], None] | None = None  # is told of each call as it is made
         self.status = Array(Buffer("arena", 64), np.dtype(np.int64), (1,), (8,))  # what is not 0 here ends the step: the node has failed
         self._families: dict[str, Any] = {}
 
@@ -186,3 +187,5 @@ class Emitter:
         packed = [part if isinstance(part, bytes) else struct.pack(f"{len(part)}q", *part) for part in parts]
         if packed:
             self.calls.append(KernelCall(code, list(operands), packed, label, writes, flops, list(self.items), destination=destination))
+            if self.watch is not None:
+                self.watch(self.calls[-1])

@@ -138,6 +138,14 @@ def test_an_outlier_of_the_filter(value, taps):
     check_beside(x, f, dy)
 
 
+def test_large_taps_that_the_corner_of_an_image_does_not_see(taps):
+    """A filter with a row of taps 300 times the others, and a pixel 40 times the others beside the padding that this row meets."""
+    x, f, dy = plain(taps)
+    f[0] *= 300
+    x[0, 0, 0] *= 40
+    check_beside(x, f, dy)
+
+
 def test_masked_maps(taps):
     """Half of a map is masked, and has no gradient."""
     x, f, dy = data((2, 15, 18, 40), (taps, taps, 40, 33), (2, 15, 18, 33))

@@ -4,11 +4,13 @@ The transforms mix all pixels of a square, so a large one leaves its rounding in
 all of them. A square is *unsafe* if its energy (the sum of its elements' squares) is more than SPREAD times that of one of its windows, or beyond
 LARGEST. To look at each of its windows would be slow. Every window of 3x3 pixels holds one of four blocks of 2x2, so these stand for them. Windows of
 5x5 hold all four, which tell there whether the square is about even: a result sees an outlier by one tap, but gets the rounding of all.
-All results of a square see all taps, but for those that lie in the padding; so a filter is looked at as a whole, with a wider limit.
+All results of a square see all taps, but for those that lie in the padding; so a filter is looked at as a whole, with a wider limit. Where an image
+is padded to keep its size, a result in its corner sees one quadrant of the taps: a filter is spread, too, if one of these is far below the whole.
 """
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import TYPE_CHECKING
 
 from llvmlite import ir
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 SPREAD = 64.0 ** 2  # of a square to one of its blocks: rounding in the window of that block is up to 64 times what it could be
 TAP_SPREAD = 1024.0 ** 2  # of a filter to one of its taps
+QUADRANT_SPREAD = 64.0 ** 2  # of a filter to a quadrant of its taps, the middle among them
 LARGEST, LARGEST_FACTOR = 2.0 ** 112, 2.0 ** 80  # elements of 2^56 and 2^40: sums over thousands of channels then stay below 2^127
 _BLOCKS = 4
 _REST = 2  # sums for the pixels in no block, which are many: one addition would wait for the other
@@ -154,22 +157,43 @@ class FilterGuard:
 
 
 def is_spoilt(t: Transform) -> IR:
-    """Is the filter one that no square is safe with? It has a huge element, or a tap that is far smaller than the others, but not all zeros."""
-    b, real, taps = t.b, t.tile.scalar, number(t.scheme.taps ** 2)
-    whole, least, energy = (allocate(b, real, 1) for _ in range(3))
+    """Is the filter one that no square is safe with? It has a huge element, or taps that are far smaller than the others, but not all zeros."""
+    b, real, taps = t.b, t.tile.scalar, t.scheme.taps
+    whole, least = allocate(b, real, 1), allocate(b, real, 1)
+    energies = allocate(b, real, taps ** 2)
     b.store(ir.Constant(real, 0.0), whole)
     b.store(ir.Constant(real, float("inf")), least)
-    with loop(b, number(0), taps) as tap:
+    with loop(b, number(0), number(taps ** 2)) as tap:
+        energy = b.gep(energies, [tap], source_etype=real)
         b.store(ir.Constant(real, 0.0), energy)
         with loop(b, number(0), t.w["parts"]) as part:
-            value = b.load(b.gep(t.base["energies"], [b.add(b.mul(part, taps), tap)], source_etype=real), typ=real)
+            value = b.load(b.gep(t.base["energies"], [b.add(b.mul(part, number(taps ** 2)), tap)], source_etype=real), typ=real)
             b.store(b.fadd(value, b.load(energy, typ=real)), energy)
-        value, low = b.load(energy, typ=real), b.load(least, typ=real)
+        value = b.load(energy, typ=real)
         b.store(b.fadd(value, b.load(whole, typ=real)), whole)
-        smaller = b.and_(b.fcmp_ordered("<", value, low), b.fcmp_ordered("!=", value, ir.Constant(real, 0.0)))
-        b.store(b.select(smaller, value, low), least)
+        b.store(_smaller_but_not_0(t, value, b.load(least, typ=real)), least)
     high = b.load(whole, typ=real)
-    return b.or_(b.fcmp_unordered(">", high, ir.Constant(real, LARGEST_FACTOR)), _is_far_above(t, high, b.load(least, typ=real), TAP_SPREAD))
+    spread = b.or_(_is_far_above(t, high, b.load(least, typ=real), TAP_SPREAD), _is_far_above(t, high, _least_quadrant(t, energies), QUADRANT_SPREAD))
+    return b.or_(b.fcmp_unordered(">", high, ir.Constant(real, LARGEST_FACTOR)), spread)
+
+
+def _least_quadrant(t: Transform, energies: IR) -> IR:
+    """The least energy of the four quadrants of a filter, the middle row and column being in two of them; of those that are not all zeros."""
+    b, real, taps = t.b, t.tile.scalar, t.scheme.taps
+    half = taps // 2
+    least: IR = ir.Constant(real, float("inf"))
+    for top, left in itertools.product((0, half), (0, half)):
+        places = [(top + i) * taps + left + j for i in range(half + 1) for j in range(half + 1)]
+        energy = functools.reduce(b.fadd, [b.load(b.gep(energies, [number(place)], source_etype=real), typ=real) for place in places])
+        least = _smaller_but_not_0(t, energy, least)
+    return least
+
+
+def _smaller_but_not_0(t: Transform, value: IR, other: IR) -> IR:
+    """The value, if it is below the other and is not 0; else the other."""
+    b = t.b
+    smaller = b.and_(b.fcmp_ordered("<", value, other), b.fcmp_ordered("!=", value, ir.Constant(t.tile.scalar, 0.0)))
+    return b.select(smaller, value, other)
 
 
 class Direct:

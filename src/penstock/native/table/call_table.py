@@ -17,7 +17,7 @@ from penstock.native.table.instance import Failure, Instance
 _CALL, _BRIEF = 1000, 100_000  # operations and bytes that a call stands for, and those of a run of some 10 us
 
 
-def _help(code: Code) -> None:
+def help_to_compile(code: Code) -> None:
     """Compiles a kernel for another thread, which meets an error again, and tells."""
     with contextlib.suppress(Unsupported):
         code.compile(wait=False)
@@ -47,7 +47,7 @@ class CallTable:
         codes = list(dict.fromkeys(call.code for call in self.calls if call.code is not None))
         missing = [code for code in codes if not code.load()]
         for code in missing[:-1]:
-            background.submit(functools.partial(_help, code))
+            background.submit(functools.partial(help_to_compile, code))
         for code in reversed(missing):  # towards those who help, who begin with the first
             code.compile(wait=False)
         for code in missing:

@@ -31,8 +31,8 @@ class Patience:
         self.share = SHARE * len(codes)
         inside = {index for first, last in table.loops for index in range(first, last + 1)}
         loop_calls = [table.calls[index] for index in inside]
-        self._outside = sum(_seconds(call) for index, call in enumerate(table.calls) if index not in inside)
-        self._turn = sum(map(_seconds, loop_calls))
+        self._outside = sum(seconds_by_numpy(call) for index, call in enumerate(table.calls) if index not in inside)
+        self._turn = sum(map(seconds_by_numpy, loop_calls))
         self._per_kernel = self._turn / max(sum(map(_nodes, loop_calls)), 1)  # of those in loops
         self.runs, self.spent = 0, 0.0
 
@@ -60,6 +60,6 @@ def _nodes(call: KernelCall) -> int:
     return max(len(call.nodes), 1)
 
 
-def _seconds(call: KernelCall) -> float:
+def seconds_by_numpy(call: KernelCall) -> float:
     """About how long NumPy takes for what a call does."""
     return _nodes(call) * _NODE + call.flops / _FLOPS + call.traffic / _BYTES
