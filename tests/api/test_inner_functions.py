@@ -6,7 +6,7 @@ from tensorboard.compat.proto.event_pb2 import Event
 
 import penstock as tf
 from penstock.api.inside_ops import init_variable
-from penstock.api.inside_session import FetchHandler, ready
+from penstock.api.inside_session import FetchHandler
 from penstock.api.inside_util import skip_common_stack_elements
 from penstock.graph.graph_util import extract_graph_summary, reachable_nodes
 from penstock.summary.file_writer import EventFileWriter
@@ -38,15 +38,6 @@ def test_fetches_taken_apart_and_put_together():
     handler = FetchHandler(tf.get_default_graph(), [doubled, {"op": v.op, "x": x}], {x: 4.0})
     assert handler.fetches() == [doubled] and handler.targets() == [v.op]
     assert handler.build_results(None, [8.0]) == [8.0, {"op": None, "x": 4.0}]
-
-
-def test_is_a_model_ready():
-    tf.Variable(1.0, name="u")
-    with tf.Session() as session:
-        check = tf.report_uninitialized_variables()
-        assert ready(check, session, "not ready") == (False, "Variables not initialized: u")
-        session.run(tf.global_variables_initializer())
-        assert ready(check, session, "not ready") == (True, None) == ready(None, session, "not ready")
 
 
 def test_stacks_without_what_they_share():

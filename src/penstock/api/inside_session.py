@@ -7,7 +7,6 @@ from typing import Any
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
 from penstock.session.fetches import Fetches
-from penstock.train.session_manager import not_ready
 
 
 class FetchHandler:
@@ -31,9 +30,3 @@ class FetchHandler:
         """The values of ``fetches()``, and those that are fed, in the form of the nest."""
         values = {**self._feeds, **dict(zip(self._final, tensor_values))}
         return self._nest.build([values[tensor] for tensor in self._nest.tensors])
-
-
-def ready(op: Any, sess: Any, msg: str) -> tuple[bool, str | None]:
-    """Does ``op`` find nothing missing in a session? If not: what it says."""
-    missing = not_ready(op, sess)
-    return missing is None, missing

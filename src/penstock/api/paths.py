@@ -362,7 +362,6 @@ NAMES = {
                                   "_bfs_for_reachable_nodes": "penstock.graph.graph_util:reachable_nodes"},
     "ops.state_ops": {"init_variable": "penstock.api.inside_ops:init_variable"},
     "ops.template": {"_skip_common_stack_elements": "penstock.api.inside_util:skip_common_stack_elements"},
-    "training.session_manager": {"_ready": "penstock.api.inside_session:ready"},
     "tools.saved_model_utils": {"read_saved_model": "penstock.saved_model.loader:parse_saved_model"},
     "training.device_setter": {"_RoundRobinStrategy": "penstock.train.device_setter:RoundRobinStrategy"},
     "ops.control_flow_util": {"GraphOrParentsInXlaContext": "penstock.api.inside:never", "GetContainingXLAContext": "penstock.api.inside:nothing",
