@@ -25,12 +25,12 @@ from penstock.ops.math.compare import equal, greater_equal
 from penstock.ops.math.division import mod
 from penstock.platform import gfile, logging
 from penstock.summary import summary
-from penstock.train import saver as tf_saver  # names that programs know
+from penstock.train import saver as tf_saver  # a name that programs know
+from penstock.train import supervisor  # and another one
 from penstock.train.global_step import get_or_create_global_step
 from penstock.train.global_step import global_step as value_of_step
 from penstock.train.lookup import tables_initializer
 from penstock.train.optimizer import Optimizer
-from penstock.train.supervisor import Supervisor
 from penstock.train.sync_replicas import SyncReplicasOptimizer
 from penstock.variables.initialization import global_variables_initializer, local_variables_initializer, report_uninitialized_variables
 
@@ -110,38 +110,38 @@ def train(train_op: Any, logdir: str | None, train_step_fn: Callable[..., tuple[
         saver = saver or tf_saver.Saver()
         init_op, local_init_op, ready_op, ready_for_local = _init_ops(init_op, local_init_op, ready_op, optimizers, is_chief)
         summary_op = summary.merge_all() if _is_default(summary_op) else summary_op
-        writer = Supervisor.USE_DEFAULT if _is_default(summary_writer) else summary_writer
+        writer = supervisor.Supervisor.USE_DEFAULT if _is_default(summary_writer) else summary_writer
         tokens = [optimizer.get_init_tokens_op() for optimizer in optimizers] if is_chief else []
         runners = [optimizer.get_chief_queue_runner() for optimizer in optimizers] if is_chief else []
         if _is_default(train_step_kwargs):
             train_step_kwargs = _step_arguments(global_step, number_of_steps, log_every_n_steps, trace_every_n_steps if is_chief else None, logdir)
-    supervisor = Supervisor(
+    running = supervisor.Supervisor(
         graph=graph, is_chief=is_chief, logdir=logdir, init_op=init_op, init_feed_dict=init_feed_dict, local_init_op=local_init_op,
         ready_for_local_init_op=ready_for_local, ready_op=ready_op, summary_op=summary_op, summary_writer=writer, global_step=global_step,
         saver=saver, save_summaries_secs=save_summaries_secs, save_model_secs=save_interval_secs, init_fn=init_fn)
     if summary_writer is not None:
-        train_step_kwargs["summary_writer"] = supervisor.summary_writer
+        train_step_kwargs["summary_writer"] = running.summary_writer
 
     def run() -> Any:
-        with supervisor.managed_session(master, start_standard_services=False, config=session_config) as sess:
+        with running.managed_session(master, start_standard_services=False, config=session_config) as sess:
             logging.info("Starting Session.")
             if session_wrapper is not None:
                 logging.info("Wrapping session with wrapper function: %s", session_wrapper)
                 sess = session_wrapper(sess)
             if is_chief and logdir:
-                supervisor.start_standard_services(sess)
+                running.start_standard_services(sess)
             elif not is_chief and startup_delay_steps > 0:
                 _wait_for_step(sess, global_step, min(startup_delay_steps, number_of_steps or sys.maxsize))
-            threads = supervisor.start_queue_runners(sess)
+            threads = running.start_queue_runners(sess)
             logging.info("Starting Queues.")
             if runners:
-                supervisor.start_queue_runners(sess, runners)
+                running.start_queue_runners(sess, runners)
                 sess.run(tokens)
-            loss = _loop(supervisor, sess, train_step_fn, train_op, global_step, train_step_kwargs)
-            if logdir and supervisor.is_chief:
-                supervisor.stop(threads, close_summary_writer=True, ignore_live_threads=ignore_live_threads)  # no thread saves after this
+            loss = _loop(running, sess, train_step_fn, train_op, global_step, train_step_kwargs)
+            if logdir and running.is_chief:
+                running.stop(threads, close_summary_writer=True, ignore_live_threads=ignore_live_threads)  # no thread saves after this
                 logging.info("Finished training! Saving model to disk.")
-                supervisor.saver.save(sess, supervisor.save_path, global_step=supervisor.global_step)
+                running.saver.save(sess, running.save_path, global_step=running.global_step)
             return loss
 
     while True:
@@ -151,15 +151,15 @@ def train(train_op: Any, logdir: str | None, train_step_fn: Callable[..., tuple[
             logging.info("Retrying training!")
 
 
-def _loop(supervisor: Supervisor, sess: Any, step: Callable[..., tuple[Any, Any]], train_op: Any, global_step: Any,
+def _loop(running: supervisor.Supervisor, sess: Any, step: Callable[..., tuple[Any, Any]], train_op: Any, global_step: Any,
           arguments: dict[str, Any]) -> Any:
     loss = None
     try:
-        while not supervisor.should_stop():
+        while not running.should_stop():
             loss, stop = step(sess, train_op, global_step, arguments)
             if stop:
                 logging.info("Stopping Training.")
-                supervisor.request_stop()
+                running.request_stop()
     except errors.OutOfRangeError as error:
         logging.info("Caught OutOfRangeError. Stopping Training. %s", error)
     return loss
