@@ -21,7 +21,7 @@ from penstock.graph.static import constant_value
 from penstock.ops.array.cast import cast
 from penstock.ops.array.shape_ops import INDEX_32, INDEX_64, as_array, expand_dims, known_elements, shape, squeeze
 from penstock.ops.array.slicing import Slice
-from penstock.ops.common import at_least, canonical_axis, shape_text
+from penstock.ops.common import at_least, canonical_axis, merge, shape_text
 from penstock.ops.constant import identity
 from penstock.platform.deprecation import renamed_args, warn_of_order
 
@@ -51,14 +51,13 @@ def _concat_shape(values: list[Tensor], axis: Tensor) -> Any:
     if axes is None or axes[0] is None:
         return unknown_shape(rank)
     where = canonical_axis(axes[0], rank, "concat axis")
-    total, joined = [], TensorShape([None] * rank)
+    total, others = [], TensorShape([None] * (rank - 1))
     for tensor in values:
         extents = tensor.shape.with_rank(rank).as_list()
-        total.append(extents[where])
-        extents[where] = None
-        joined = joined.merge_with(extents)
-    result = joined.as_list()
-    result[where] = None if None in total else sum(total)
+        total.append(extents.pop(where))
+        others = merge(others, TensorShape(extents))
+    result = others.as_list()
+    result.insert(where, None if None in total else sum(total))
     return result
 
 
