@@ -42,8 +42,9 @@ class Corners(Layers):
         array = self.array(shape)
         if array.size:
             flat = array.reshape(-1)
-            for _ in range(self.random.randint(1, 3)):
-                flat[self.random.randrange(flat.size)] = np.array(self.random.choice(ODD)).astype(array.dtype)
+            with np.errstate(over="ignore"):  # of half precision some are infinite
+                for _ in range(self.random.randint(1, 3)):
+                    flat[self.random.randrange(flat.size)] = np.array(self.random.choice(ODD)).astype(array.dtype)
         return self.fed(array, self.chance())
 
     def single(self, x: Any) -> Any:
