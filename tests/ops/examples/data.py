@@ -1,6 +1,7 @@
 """Examples of the dataset, iterator and optional ops. That datasets have the right elements is what ``tests/data`` and the golden cases check."""
 from __future__ import annotations
 
+import atexit
 import tempfile
 from pathlib import Path
 
@@ -17,7 +18,8 @@ from penstock.ops.constant import constant
 from penstock.platform.records import frame
 from support.examples import example, ints, normal, strings
 
-_holder = tempfile.TemporaryDirectory(prefix="penstock-examples-")  # removed when the tests end
+_holder = tempfile.TemporaryDirectory(prefix="penstock-examples-")
+atexit.register(_holder.cleanup)
 FOLDER = Path(_holder.name)
 (FOLDER / "lines.txt").write_text("a\nb\n")
 (FOLDER / "rows.sqlite").touch()
