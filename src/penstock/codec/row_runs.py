@@ -1,7 +1,7 @@
 """Runs of rows of float32, each reduced to one row: segments that are in order. How many there are is known in the step only.
 
-The compiler's kernels for segments are made for a given number of them, so a region is cut around these. NumPy's ``reduceat`` does the same as what is
-here, up to rounding, but goes through each column of each run alone.
+The compiler's kernels for segments are made for a given number of them, so a region is cut around these. NumPy's ``reduceat`` does the same as what
+is here, up to rounding, but goes through each column of each run alone.
 """
 from __future__ import annotations
 
