@@ -1,4 +1,4 @@
-"""Native code for bytes: records, protos, comma-separated values, numbers in text.
+"""Native code for bytes (records, protos, comma-separated values, numbers in text), and for rows whose number is known in the step only.
 
     language.py       Python functions over integers, floats and addresses
     primitives.py     what those functions may call
@@ -14,6 +14,7 @@
     hashes.py         fingerprints of strings
     ids.py            ids of sparse matrices with one entry per row
     row_division.py   rows divided among arrays, and put together again
+    row_runs.py       rows of numbers that follow each other, reduced to one
     resizing.py       images of any size in another one
     jpeg_header.py    what stands in a JPEG file before its data
     jpeg_tables.py    its tables

@@ -7,6 +7,7 @@ load8 = Primitive("load8")  # the byte at an address
 load32 = Primitive("load32")  # 4 bytes, as an integer from 0 on
 load64 = Primitive("load64")  # 8 bytes
 load_float64 = Primitive("load_float64")  # a float64
+load_float32 = Primitive("load_float32")  # a float32, as a float64
 store8 = Primitive("store8")  # the lowest byte
 store32 = Primitive("store32")  # the lowest 4 bytes
 store64 = Primitive("store64")  # 8 bytes

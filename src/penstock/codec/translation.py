@@ -370,6 +370,7 @@ PRIMITIVES: dict[str, Callable[..., IR]] = {
     "load32": lambda f, at: f.b.zext(f.load(I32, at), I64),
     "load64": lambda f, at: f.load(I64, at),
     "load_float64": lambda f, at: f.load(F64, at),
+    "load_float32": lambda f, at: f.b.fpext(f.load(F32, at), F64),
     "store8": lambda f, at, value: f.store(f.b.trunc(value, I8), at),
     "store32": lambda f, at, value: f.store(f.b.trunc(value, I32), at),
     "store64": lambda f, at, value: f.store(value, at),

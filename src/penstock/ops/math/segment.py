@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.codec.row_runs import reduce_runs
 from penstock.errors import invalid_argument
 from penstock.graph.attrs import types
 from penstock.graph.dtypes import as_dtype, int32, int64
@@ -65,7 +66,8 @@ def merge_rows(ufunc: np.ufunc, data: np.ndarray, ids: np.ndarray, number: int, 
             order = np.argsort(ids, kind="stable")
             ids, wide = ids[order], wide[order]
         firsts = np.flatnonzero(np.r_[True, ids[1:] != ids[:-1]])
-        result[ids[firsts]] = ufunc.reduceat(wide, firsts, axis=0, dtype=kept)
+        if not reduce_runs(ufunc, wide, firsts, ids[firsts], result):
+            result[ids[firsts]] = ufunc.reduceat(wide, firsts, axis=0, dtype=kept)
     return result.astype(data.dtype, copy=False)
 
 
