@@ -128,3 +128,74 @@ def test_image_files_of_a_table(tmp_path, options, targets):
 def test_options_that_make_no_sense(options, message):
     with pytest.raises(ValueError, match=message):
         keras.preprocessing.image.ImageDataGenerator(**options)
+
+
+def test_rows_beyond_the_end_of_a_part_of_a_file_are_refused(tmp_path):
+    path = str(tmp_path / "rows.h5")
+    with pytest.importorskip("h5py").File(path, "w") as file:
+        file["x"] = np.arange(20)
+    part = keras.utils.HDF5Matrix(path, "x", 2, 14)
+    assert part[11] == 13 and part[:].tolist() == list(range(2, 14)) and part[[11, 0]].tolist() == [13, 2] and not len(part[3:3])
+    for key in (12, slice(10, 13), [1, 12]):
+        with pytest.raises(IndexError, match=r"has only 12 rows, from 2 to 14 of /x in .*rows\.h5"):
+            part[key]
+
+
+def test_words_may_be_limited_by_the_older_name(tmp_path):
+    assert keras.preprocessing.text.Tokenizer(nb_words=3).num_words == 3
+    rows = np.empty(2, object)
+    rows[:] = [[1, 2, 9], [3, 30]]
+    np.savez(tmp_path / "words.npz", x=rows, y=np.arange(2), x_train=rows, y_train=np.arange(2), x_test=rows, y_test=np.arange(2))
+    for source in (keras.datasets.reuters, keras.datasets.imdb):
+        parts = source.load_data(str(tmp_path / "words.npz"), nb_words=7)
+        assert {tuple(row) for rows, _ in parts for row in rows} == {(1, 4, 5, 2), (1, 6, 2)}
+        with pytest.raises(TypeError, match="Unrecognized keyword arguments"):
+            source.load_data(str(tmp_path / "words.npz"), words=7)
+
+
+def test_grey_images_keep_16_bits(tmp_path):
+    values = np.arange(6, dtype="uint16").reshape(2, 3) * 1000
+    Image.fromarray(values).save(tmp_path / "deep.png")
+    image = keras.preprocessing.image.load_img(str(tmp_path / "deep.png"), color_mode="grayscale")
+    np.testing.assert_array_equal(keras.preprocessing.image.img_to_array(image)[..., 0], values)
+
+
+def test_files_of_a_table_that_are_not_looked_for_are_said_to_be_so(capsys):
+    table = pytest.importorskip("pandas").DataFrame({"filename": ["a.png", "b.png"], "class": ["x", "y"]})
+    keras.preprocessing.image.ImageDataGenerator().flow_from_dataframe(table, validate_filenames=False)
+    assert capsys.readouterr().out == "Found 2 non-validated image filenames belonging to 2 classes.\n"
+
+
+@pytest.mark.parametrize("gpus, needed", [(1, "gpus >= 2"), ([0], r"len\(gpus\) >= 2")])
+def test_copies_on_one_device_are_refused(gpus, needed):
+    with pytest.raises(ValueError, match=f"with `{needed}`"):
+        keras.utils.multi_gpu_model(keras.Sequential([keras.layers.Dense(1, input_shape=(2,))]), gpus)
+
+
+def test_searches_and_pipelines_of_scikit_learn():
+    pytest.importorskip("sklearn")
+    from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    def build(units=4, rate=0.5, activation="sigmoid"):
+        model = keras.Sequential([keras.layers.Dense(units, activation="tanh", input_shape=(3,), kernel_initializer=keras.initializers.Constant(0.2)),
+                                  keras.layers.Dense(1, activation=activation, kernel_initializer=keras.initializers.Constant(0.1))])
+        model.compile(keras.optimizers.SGD(rate), "mse", metrics=["accuracy"])
+        return model
+
+    options = {"verbose": 0, "batch_size": 10, "shuffle": False}
+    x = np.random.RandomState(1).rand(30, 3)
+    y = (x.sum(1) > 1.5).astype(int)
+    wrappers = keras.wrappers.scikit_learn
+    search = GridSearchCV(wrappers.KerasClassifier(build, **options), {"units": [2, 5], "epochs": [1, 20]}, cv=3).fit(x, y)
+    assert search.best_params_["epochs"] == 20 and search.best_score_ == max(search.cv_results_["mean_test_score"])
+    regressor = wrappers.KerasRegressor(build, activation="linear", rate=0.1, epochs=20, **options)
+    scores = cross_val_score(regressor, x, x[:, 0], cv=KFold(3))
+    by_hand = []
+    for train, test in KFold(3).split(x):
+        regressor.fit(x[train], x[train, 0])
+        by_hand.append(regressor.score(x[test], x[test, 0]))
+    np.testing.assert_allclose(scores, by_hand, rtol=1e-5)
+    chain = make_pipeline(StandardScaler(), wrappers.KerasRegressor(build, activation="linear", rate=0.1, epochs=20, **options))
+    assert chain.fit(x, x[:, 0]).predict(x).shape == (30,) and chain.score(x, x[:, 0]) > -0.2

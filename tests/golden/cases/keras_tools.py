@@ -254,7 +254,10 @@ def _text(tf, np):
         random.seed(3)
         couples, labels = sequence.skipgrams([1, 2, 3, 4], 5, window_size=1, negative_samples=0.0, shuffle=False)
         sampled, kinds = sequence.skipgrams([1, 2, 0, 4, 3], 5, window_size=2, seed=7)
-        return [tf.constant(couples, name="couples"), tf.constant(labels, name="labels"), tf.constant([len(sampled), sum(kinds)], name="sampled"),
+        random.seed(11)
+        seedless, _ = sequence.skipgrams([1, 2, 3, 4, 5], 6)
+        return [tf.constant(seedless, name="seedless")] + [
+                tf.constant(couples, name="couples"), tf.constant(labels, name="labels"), tf.constant([len(sampled), sum(kinds)], name="sampled"),
                 tf.constant(sequence.make_sampling_table(6), name="table")]
 
     def series():
@@ -300,6 +303,29 @@ def _images(tf, np):
         made.fit(many)
         return tf.constant(made.flow(many, batch_size=16, shuffle=False)[0], name="images")
 
+    def whitened_with_deviations():
+        made = image.ImageDataGenerator(zca_whitening=True, featurewise_std_normalization=True)
+        made.fit(np.cos(np.arange(64) ** 1.5).reshape(16, 2, 2, 1).astype("float32"))
+        return tf.constant([made.featurewise_center, made.featurewise_std_normalization, made.std is None], name="settings")
+
+    def with_further_inputs(**options):
+        def build():
+            made = image.ImageDataGenerator(horizontal_flip=True, **options)
+            others = [np.arange(3), np.arange(6).reshape(3, 2)]
+            batches = made.flow((pictures, others), np.arange(3) * 2, batch_size=2, sample_weight=np.ones(3), seed=5)
+            (changed, numbers, pairs), labels, weights = next(batches)
+            return [tf.constant(value, name="value") for value in (changed, numbers, pairs, labels, weights)]
+        return build
+
+    def empty():
+        with _folder() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
+            os.mkdir(os.path.join(folder, "none"))
+            images, labels = next(image.ImageDataGenerator().flow_from_directory(folder, target_size=(2, 2)))
+        return [tf.constant(said.getvalue(), name="said"), tf.constant(images.shape + labels.shape, name="shapes")]
+
+    def deep():
+        return tf.constant(np.array(image.array_to_img(picture[:, :, :1] * 100, scale=False)), name="values")
+
     def moved(change):
         def build():
             np.random.seed(4)
@@ -310,6 +336,14 @@ def _images(tf, np):
     yield "image plain generator", flow()
     yield "image generator with flips", flow(horizontal_flip=True, vertical_flip=True, rescale=0.5)
     yield "image generator with moves", flow(rotation_range=30, width_shift_range=0.2, height_shift_range=0.2, shear_range=10.0, zoom_range=0.2)
+    yield "image generator with whole shifts", flow(width_shift_range=3, height_shift_range=[-2, 1, 2], fill_mode="reflect")
+    yield "image generator with listed shares", flow(width_shift_range=[0.25, 0.5], height_shift_range=0)
+    yield "image generator with whitening and deviations", whitened_with_deviations
+    yield "image generator with further inputs", with_further_inputs()
+    yield "image generator of further inputs of another length", lambda: image.ImageDataGenerator().flow((pictures, np.arange(2)), np.arange(3))
+    yield "image generator of weights of another length", lambda: image.ImageDataGenerator().flow(pictures, sample_weight=np.arange(2))
+    yield "image generator of an empty folder", empty
+    yield "image array_to_img of deep values", deep
     yield "image generator with channels", flow(channel_shift_range=20.0)
     yield "image generator with moments", flow(featurewise_center=True, featurewise_std_normalization=True)
     yield "image generator by samples", flow(samplewise_center=True, samplewise_std_normalization=True)

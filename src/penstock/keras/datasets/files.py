@@ -14,6 +14,7 @@ import numpy as np
 
 from penstock.keras.utils.files import get_file
 from penstock.layers import settings
+from penstock.platform import logging
 
 Split = tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 _ORIGIN = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/"
@@ -102,11 +103,20 @@ def _limit(rows: Any, labels: Any, num_words: int | None, skip_top: int, maxlen:
     return [[word for word in row if skip_top <= word < limit] for row in rows], labels
 
 
+def _word_limit(num_words: int | None, others: dict[str, Any]) -> int | None:
+    """``num_words``, which was ``nb_words`` once; TypeError for arguments of other names."""
+    if "nb_words" in others:
+        logging.warning("The `nb_words` argument in `load_data` has been renamed `num_words`.")
+        num_words = others.pop("nb_words")
+    if others:
+        raise TypeError(f"Unrecognized keyword arguments: {others}")
+    return num_words
+
+
 def load_imdb(path: str = "imdb.npz", num_words: int | None = None, skip_top: int = 0, maxlen: int | None = None, seed: int = 113,
               start_char: int | None = 1, oov_char: int | None = 2, index_from: int = 3, **kwargs: Any) -> Split:
     """``tf.keras.datasets.imdb.load_data``."""
-    if kwargs:
-        raise TypeError(f"Unrecognized keyword arguments: {kwargs}")
+    num_words = _word_limit(num_words, kwargs)
     with np.load(_path(path, f"{_ORIGIN}imdb.npz"), allow_pickle=True) as data:
         parts = [(data[f"x_{part}"], data[f"y_{part}"]) for part in ("train", "test")]
     state = np.random.RandomState(seed)
@@ -123,8 +133,7 @@ def load_imdb(path: str = "imdb.npz", num_words: int | None = None, skip_top: in
 def load_reuters(path: str = "reuters.npz", num_words: int | None = None, skip_top: int = 0, maxlen: int | None = None, test_split: float = 0.2,
                  seed: int = 113, start_char: int | None = 1, oov_char: int | None = 2, index_from: int = 3, **kwargs: Any) -> Split:
     """``tf.keras.datasets.reuters.load_data``."""
-    if kwargs:
-        raise TypeError(f"Unrecognized keyword arguments: {kwargs}")
+    num_words = _word_limit(num_words, kwargs)
     with np.load(_path(path, f"{_ORIGIN}reuters.npz"), allow_pickle=True) as data:
         x, y = data["x"], data["y"]
     order = np.arange(len(x))

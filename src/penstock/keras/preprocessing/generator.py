@@ -25,7 +25,8 @@ class ImageDataGenerator:
                  dtype: Any = None) -> None:
         self.featurewise_center = featurewise_center or featurewise_std_normalization or zca_whitening  # these need it
         self.samplewise_center = samplewise_center or samplewise_std_normalization
-        self.featurewise_std_normalization, self.samplewise_std_normalization = featurewise_std_normalization, samplewise_std_normalization
+        self.samplewise_std_normalization = samplewise_std_normalization
+        self.featurewise_std_normalization = featurewise_std_normalization and not zca_whitening  # whitening has deviations of 1 already
         self.zca_whitening, self.zca_epsilon, self.rotation_range = zca_whitening, zca_epsilon, rotation_range
         self.width_shift_range, self.height_shift_range, self.brightness_range = width_shift_range, height_shift_range, brightness_range
         self.shear_range, self.channel_shift_range, self.fill_mode, self.cval = shear_range, channel_shift_range, fill_mode, cval
@@ -109,12 +110,14 @@ class ImageDataGenerator:
         return statistics is not None
 
     def _shift(self, shift_range: Any, length: int) -> float:
-        if np.ndim(shift_range):
-            return np.random.choice(shift_range) * np.random.choice([-1, 1])
-        if not shift_range:
+        """Pixels to move by: one of a list or, for a whole number, of those below it, to either side; otherwise any up to a number."""
+        if not np.size(shift_range) or not np.any(shift_range):
             return 0
-        shift = np.random.uniform(-shift_range, shift_range)
-        return shift * length if shift_range < 1 else shift
+        if np.ndim(shift_range) or isinstance(shift_range, (int, np.integer)):
+            shift = np.random.choice(shift_range) * np.random.choice([-1, 1])
+        else:
+            shift = np.random.uniform(-shift_range, shift_range)
+        return shift * length if np.max(shift_range) < 1 else shift
 
     def get_random_transform(self, img_shape: Any, seed: int | None = None) -> dict[str, Any]:
         """How an image is to be changed."""

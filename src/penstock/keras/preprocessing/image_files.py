@@ -130,7 +130,8 @@ class DataFrameIterator(FileIterator):
         self.filepaths = [os.path.join(self.directory, name) for name in self.filenames]
         self.sample_weight = None if weight_col is None else table[weight_col].values
         self.samples = len(self.filenames)
-        print(f"Found {self.samples} validated image filenames" + (f" belonging to {self.num_classes} classes." if self._by_class else "."))
+        kind = "validated" if validate_filenames else "non-validated"
+        print(f"Found {self.samples} {kind} image filenames" + (f" belonging to {self.num_classes} classes." if self._by_class else "."))
         super().__init__(self.samples, batch_size, shuffle, seed)
 
     def _check_columns(self, table: Any, x_col: str, y_col: Any, weight_col: str | None, classes: Any) -> None:

@@ -11,13 +11,13 @@ from penstock.layers import settings
 
 _INTERPOLATIONS = {"nearest": Image.Resampling.NEAREST, "bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling.BICUBIC,
                    "hamming": Image.Resampling.HAMMING, "box": Image.Resampling.BOX, "lanczos": Image.Resampling.LANCZOS}
-_MODES = {"grayscale": ("L",), "rgb": ("RGB",), "rgba": ("RGBA",)}
+_MODES = {"grayscale": ("L", "I;16", "I"), "rgb": ("RGB",), "rgba": ("RGBA",)}
 
 
 def _format(data_format: str | None) -> str:
     data_format = settings.image_data_format() if data_format is None else data_format
     if data_format not in ("channels_first", "channels_last"):
-        raise ValueError("Unknown data_format:", data_format)
+        raise ValueError(f"Unknown data_format: {data_format}")
     return data_format
 
 
@@ -48,7 +48,8 @@ def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dty
     if array.shape[2] == 3:
         return Image.fromarray(array.astype("uint8"), "RGB")
     if array.shape[2] == 1:
-        return Image.fromarray(array[:, :, 0].astype("uint8"), "L")
+        deep = np.max(array) > 255  # more than 8 bits hold
+        return Image.fromarray(array[:, :, 0].astype("int32" if deep else "uint8"), "I" if deep else "L")
     raise ValueError(f"Unsupported channel number: {array.shape[2]}")
 
 

@@ -57,7 +57,7 @@ class Iterator(Sequence):
             if self.batch_index == 0:
                 self._set_index_array()
             rows = self.index_array[self.batch_size * self.batch_index:self.batch_size * (self.batch_index + 1)]
-            self.batch_index = (self.batch_index + 1) % len(self)
+            self.batch_index = (self.batch_index + 1) % max(1, len(self))
             self.total_batches_seen += 1
         return self._get_batches_of_transformed_samples(rows)
 
@@ -81,13 +81,18 @@ class NumpyArrayIterator(Iterator):
                  seed: int | None = None, data_format: str | None = None, save_to_dir: str | None = None, save_prefix: str = "",
                  save_format: str = "png", subset: str | None = None, dtype: Any = None) -> None:
         self.data_format, self.dtype = data_format or settings.image_data_format(), dtype or settings.floatx()
+        x, misc = _images_and_others(x)
         rows = subset_rows(len(x), image_data_generator._validation_split, subset)
+        self.x_misc = [each[rows] for each in misc]
         self.x = np.asarray(x, dtype=self.dtype)[rows]
         if self.x.ndim != 4:
             raise ValueError("Input data in `NumpyArrayIterator` should have rank 4. You passed an array with shape", self.x.shape)
         if y is not None and len(x) != len(y):
             raise ValueError("`x` (images tensor) and `y` (labels) should have the same length. "
                              f"Found: x.shape = {np.shape(x)}, y.shape = {np.shape(y)}")
+        if sample_weight is not None and len(x) != len(sample_weight):
+            raise ValueError("`x` (images tensor) and `sample_weight` should have the same length. "
+                             f"Found: x.shape = {np.shape(x)}, sample_weight.shape = {np.shape(sample_weight)}")
         self.y = None if y is None else np.asarray(y)[rows]
         if subset is not None and self.y is not None and not np.array_equal(np.unique(self.y), np.unique(np.delete(np.asarray(y), rows, 0))):
             raise ValueError("Training and validation subsets have different number of classes after the split. If your numpy arrays are sorted by "
@@ -105,9 +110,24 @@ class NumpyArrayIterator(Iterator):
             made.append(generator.standardize(generator.apply_transform(self.x[index].astype(self.dtype), parameters)))
         batch = np.stack(made) if made else np.zeros((0, *self.x.shape[1:]), self.dtype)
         save_images(batch, self.save_to_dir, self.save_prefix, self.save_format, self.data_format, index_array)
+        inputs = [batch, *(each[index_array] for each in self.x_misc)] if self.x_misc else batch
         if self.y is None:
-            return batch
-        return (batch, self.y[index_array]) if self.sample_weight is None else (batch, self.y[index_array], self.sample_weight[index_array])
+            return inputs
+        return (inputs, self.y[index_array]) if self.sample_weight is None else (inputs, self.y[index_array], self.sample_weight[index_array])
+
+
+def _images_and_others(x: Any) -> tuple[Any, list[np.ndarray]]:
+    """(images, further inputs of a model that are given with them as they are): a pair has one or several of these behind the images."""
+    if not isinstance(x, (tuple, list)) or not len(x) or np.ndim(x[0]) != 4:
+        return x, []
+    if len(x) != 2:
+        raise ValueError(f"`x` should be an array of images, or a pair of it and an array or a list of arrays. Received {len(x)} parts.")
+    others = [np.asarray(each) for each in (x[1] if isinstance(x[1], list) else [x[1]])]
+    for each in others:
+        if len(each) != len(x[0]):
+            raise ValueError(f"All of the arrays in `x` should have the same length. Found a pair with: len(x[0]) = {len(x[0])}, "
+                             f"len(x[?]) = {len(each)}")
+    return x[0], others
 
 
 def subset_rows(count: int, share: float | None, subset: str | None) -> slice:

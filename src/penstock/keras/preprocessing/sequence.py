@@ -70,7 +70,7 @@ def skipgrams(sequence: PlainSequence[int], vocabulary_size: int, window_size: i
         couples += [[words[i % len(words)], random.randint(1, vocabulary_size - 1)] for i in range(count)]
         labels += [[1, 0] if categorical else 0] * count
     if shuffle:
-        seed = random.randint(0, 10 ** 6) if seed is None else seed
+        seed = random.randint(0, 10 ** 7) if seed is None else seed
         for each in (couples, labels):
             random.seed(seed)
             random.shuffle(each)

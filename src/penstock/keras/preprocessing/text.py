@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from penstock.platform import logging
+
 FILTERS = '!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n'
 
 
@@ -37,7 +39,9 @@ class Tokenizer:
 
     def __init__(self, num_words: int | None = None, filters: str = FILTERS, lower: bool = True, split: str = " ", char_level: bool = False,
                  oov_token: Any = None, document_count: int = 0, **kwargs: Any) -> None:
-        kwargs.pop("nb_words", None)
+        if "nb_words" in kwargs:
+            logging.warning("The `nb_words` argument in `Tokenizer` has been renamed `num_words`.")
+            num_words = kwargs.pop("nb_words")
         if kwargs:
             raise TypeError(f"Unrecognized keyword arguments: {kwargs}")
         self.num_words, self.filters, self.lower, self.split = num_words, filters, lower, split

@@ -25,18 +25,25 @@ class HDF5Matrix:
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
-            first, last = key.start or 0, len(self) if key.stop is None else min(key.stop, len(self))
-            rows: Any = slice(first + self.start, last + self.start)
+            first, last = key.start or 0, len(self) if key.stop is None else key.stop
+            rows: Any = slice(first + self.start, self._inside(last - 1) + 1)
         elif isinstance(key, (int, np.integer)):
-            rows = int(key) + self.start
+            rows = self._inside(int(key))
         else:
-            rows = np.asarray(key) + self.start
+            rows = self._inside(np.asarray(key))
             order = np.argsort(rows)  # HDF5 reads rows in increasing order
             in_order = self.data[rows[order]]
             values = np.empty_like(in_order)
             values[order] = in_order
             return values if self.normalizer is None else self.normalizer(values)
         return self.data[rows] if self.normalizer is None else self.normalizer(self.data[rows])
+
+    def _inside(self, rows: Any) -> Any:
+        """Numbers of rows of the data set; IndexError beyond those that are used."""
+        if np.max(rows, initial=-1) >= len(self):
+            raise IndexError(f"Row {np.max(rows)} was asked for, but this HDF5Matrix has only {len(self)} rows, from {self.start} to {self.end} of "
+                             f"{self.data.name} in {self.data.file.filename}.")
+        return rows + self.start
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -31,7 +31,8 @@ def multi_gpu_model(model: Any, gpus: Any, cpu_merge: bool = True, cpu_relocatio
     """
     count = len(gpus) if isinstance(gpus, (list, tuple)) else gpus
     if count < 2:
-        raise ValueError(f"For multi-gpu usage to be effective, call `multi_gpu_model` with `gpus >= 2`. Received: `gpus={gpus}`")
+        needed = "len(gpus) >= 2" if isinstance(gpus, (list, tuple)) else "gpus >= 2"
+        raise ValueError(f"For multi-gpu usage to be effective, call `multi_gpu_model` with `{needed}`. Received: `gpus={gpus}`")
     places = list(devices or (each.name for each in current_session().list_devices() if each.device_type == "CPU"))
     outputs: list[list[Any]] = [[] for _ in model.outputs]
     for index in range(count):

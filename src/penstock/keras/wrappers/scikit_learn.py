@@ -44,6 +44,15 @@ class BaseWrapper:
         self.sk_params.update(params)
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn from 1.6 on asks its estimators for. As TensorFlow's wrappers do, these tell no type: folds are not stratified."""
+        from sklearn.utils import Tags, TargetTags  # who calls this has it
+        return Tags(estimator_type=None, target_tags=TargetTags(required=True))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there is a trained model."""
+        return hasattr(self, "model")
+
     def filter_sk_params(self, fn: Callable[..., Any], override: dict[str, Any] | None = None) -> dict[str, Any]:
         """Those arguments that a function takes."""
         return {**{name: value for name, value in self.sk_params.items() if name in _takes(fn)}, **(override or {})}
