@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.api import image, root, train
+from penstock.api import image, nn, rnn_cell, root, train
+from penstock.api.contrib import losses
 from penstock.platform import deprecation
 
 pytestmark = pytest.mark.process
@@ -94,3 +95,60 @@ def test_names_of_arguments_of_keras_1(warnings):
     model.fit_generator(batches, 2, verbose=0, max_q_size=2, nb_worker=1, pickle_safe=False)
     assert model.predict_generator(batches, 1, max_q_size=2).shape == (4, 1)
     assert [text.partition(" ")[0] for text in warnings] == ["max_q_size", "nb_worker", "pickle_safe", "max_q_size"]
+
+
+def test_reversed_axes_as_flags(warnings):
+    """Numbers were silently other ones: flags counted as the axes 0 and 1."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        a = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+        assert session.run(tf.reverse(a, [True, False])).tolist() == [[3, 4], [1, 2]]
+        assert session.run(tf.reverse(a, dims=[False, True])).tolist() == [[2, 1], [4, 3]]
+        assert session.run(tf.reverse(a, [0, 1])).tolist() == [[4, 3], [2, 1]]
+    assert [text.partition(" ")[0] for text in warnings] == ["tf.reverse", "dims"]
+
+
+def test_sizes_of_images_as_two_arguments(warnings):
+    with tf.Graph().as_default(), tf.Session() as session:
+        image = tf.reshape(tf.range(48.0), [4, 4, 3])
+        nearest = tf.image.ResizeMethod.NEAREST_NEIGHBOR
+        pairs = [(tf.image.resize_images(image, 2, 3), tf.image.resize_images(image, [2, 3])),
+                 (tf.image.resize_images(image, 2, 3, nearest, True), tf.image.resize_images(image, [2, 3], nearest, True)),
+                 (tf.image.resize_images(image, 2, 3, method=nearest), tf.image.resize_images(image, (2, 3), nearest)),
+                 (tf.image.resize_images(image, new_height=3, new_width=2), tf.image.resize_images(image, [3, 2]))]
+        for old, new in pairs:
+            assert old.shape == new.shape and session.run(old).tolist() == session.run(new).tolist()
+        with pytest.raises(ValueError, match="'size' must be a 1-D Tensor of 2 elements"):
+            tf.image.resize_images(image, 2)
+    assert len(warnings) == 1 and "[new_height, new_width]" in warnings[0]
+
+
+def test_arguments_that_were_called_otherwise(warnings):
+    with tf.Graph().as_default(), tf.Session() as session:
+        a = tf.constant([[1.0, 2.0]])
+        assert tf.SparseTensor([[0, 0]], [1], shape=[1, 2]).shape.as_list() == [1, 2]
+        old, new = session.run([tf.nn.sigmoid_cross_entropy_with_logits(logits=a, **{key: a}) for key in ("targets", "labels")])
+        assert old.tolist() == new.tolist()
+        assert tf.contrib.layers.fully_connected(a, num_output_units=3).shape.as_list() == [1, 3]
+        cell = tf.nn.rnn_cell
+        assert [made(3, input_size=2).output_size for made in (cell.BasicRNNCell, cell.GRUCell, cell.BasicLSTMCell)] == [3, 3, 3]
+    assert [text.partition(" (")[0] for text in warnings[:3]] == [
+        "shape of SparseTensor.__init__", "targets of sigmoid_cross_entropy_with_logits", "num_output_units of fully_connected"]
+    assert [text.partition(" is an")[0] for text in warnings[3:]] == [
+        f"input_size of {name}" for name in ("BasicRNNCell", "GRUCell", "BasicLSTMCell")]
+
+
+def test_older_names_of_other_namespaces(warnings):
+    for namespace in (nn, rnn_cell, losses):
+        for old, new in namespace.OLDER.items():
+            value = tf
+            for part in new.split("."):
+                value = getattr(value, part)
+            assert callable(getattr(namespace, old)) and callable(value)
+    with tf.Graph().as_default(), tf.Session() as session:
+        a = tf.constant([[1.0, 2.0]])
+        assert session.run(tf.contrib.losses.sum_of_squares(a, a + 1.0)) == 1.0
+        assert session.run(tf.batch_fft(tf.cast(a, tf.complex64))).tolist() == [[3, -1]]
+        outputs, _ = tf.nn.rnn(tf.nn.rnn_cell.BasicRNNCell(3), [a, a], dtype=tf.float32)
+        assert [output.shape.as_list() for output in outputs] == [[1, 3]] * 2
+        assert tf.nn.rnn_cell.linear([a, a], 4, True).shape.as_list() == [1, 4]
+    assert "tf.nn.rnn is the spelling of before TensorFlow 1.0. Use tf.nn.static_rnn." in warnings

@@ -41,6 +41,35 @@ def test_uses_are_found(tmp_path):
                      ("tf.nothing.here", 12, ()), ("tf.nn.relu", 13, ("alpha",)), ("tf.contrib.tpu.TPUEstimator", 14, ())}
 
 
+SHADOWED = """\
+import tensorflow as tf
+flags = tf.app.flags
+layers = tf.layers
+def own(flags, *layers, **tf): return flags.a, layers.b, tf.c
+def local(path):
+    with open(path) as layers: layers.read()
+    for flags in path: flags.x
+    [layers.y for layers in path]
+    lambda tf: tf.z
+    return tf.nn
+def inside():
+    import tensorflow.contrib.slim as layers
+    layers.conv2d
+def changes():
+    global layers
+    layers = tf.keras.layers
+def default(flags=flags.FLAGS): return layers.dense
+print([flags.p for flags in flags.q])
+"""
+
+
+def test_names_of_functions_hide_those_of_the_module(tmp_path):
+    (tmp_path / "prog.py").write_text(SHADOWED)
+    uses = [(use.name, use.line) for use in read_source(tmp_path / "prog.py").uses]
+    assert uses == [("tf", 1), ("tf.app.flags", 2), ("tf.layers", 3), ("tf.nn", 10), ("tf.contrib.slim", 12), ("tf.contrib.slim.conv2d", 13),
+                    ("tf.keras.layers", 16), ("tf.app.flags.FLAGS", 17), ("tf.layers.dense", 17), ("tf.app.flags.q", 18)]
+
+
 def test_files_that_are_not_python_3(tmp_path):
     (tmp_path / "old.py").write_text("import tensorflow as tf  # tf.comment\nfrom tensorflow.contrib import rnn\nprint tf.nn.relu\nrnn.LSTMCell(3)\n")
     source = read_source(tmp_path / "old.py")

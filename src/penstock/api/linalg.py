@@ -23,6 +23,6 @@ TABLE = {
     "penstock.contrib.linalg.low_rank": "LinearOperatorLowRankUpdate",
     "penstock.contrib.linalg.matrices": "LinearOperatorDiag LinearOperatorFullMatrix LinearOperatorLowerTriangular",
     "penstock.contrib.linalg.combined": "LinearOperatorAdjoint LinearOperatorBlockDiag LinearOperatorComposition LinearOperatorInversion",
+    "penstock.contrib.linalg.structured": "LinearOperatorHouseholder LinearOperatorKronecker LinearOperatorZeros",
 }
-publish(__name__, TABLE, missing="LinearOperatorCirculant LinearOperatorCirculant2D LinearOperatorCirculant3D LinearOperatorHouseholder "
-                                 "LinearOperatorKronecker LinearOperatorToeplitz LinearOperatorZeros")
+publish(__name__, TABLE, missing="LinearOperatorCirculant LinearOperatorCirculant2D LinearOperatorCirculant3D LinearOperatorToeplitz")

@@ -41,9 +41,11 @@ TABLE = {
     "penstock.ops.nn.dropout": "dropout",
     "penstock.rnn.dynamic": "dynamic_rnn bidirectional_dynamic_rnn",
     "penstock.rnn.raw": "raw_rnn",
-    "penstock.rnn.static": "static_rnn rnn=static_rnn static_state_saving_rnn static_bidirectional_rnn bidirectional_rnn=static_bidirectional_rnn",
+    "penstock.rnn.static": "static_rnn rnn=static_rnn static_state_saving_rnn state_saving_rnn=static_state_saving_rnn "
+                           "static_bidirectional_rnn bidirectional_rnn=static_bidirectional_rnn",
     "penstock.api.rnn_cell:": "rnn_cell",
     "penstock.api.contrib.legacy_seq2seq:": "seq2seq",
     "penstock.ops.nn.morphology": "dilation2d erosion2d",
 }
-publish(__name__, TABLE, missing="compute_average_loss quantized_avg_pool quantized_max_pool quantized_relu_x scale_regularization_loss")
+OLDER = {"rnn": "nn.static_rnn", "bidirectional_rnn": "nn.static_bidirectional_rnn", "state_saving_rnn": "nn.static_state_saving_rnn"}
+publish(__name__, TABLE, missing="compute_average_loss quantized_avg_pool quantized_max_pool quantized_relu_x scale_regularization_loss", older=OLDER)

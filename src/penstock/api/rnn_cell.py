@@ -9,5 +9,9 @@ TABLE = {
     "penstock.rnn.lstm": "BasicLSTMCell LSTMCell LSTMStateTuple",
     "penstock.rnn.multi": "MultiRNNCell",
     "penstock.rnn.wrappers": "DropoutWrapper ResidualWrapper DeviceWrapper",
+    "penstock.rnn.projections": "EmbeddingWrapper InputProjectionWrapper OutputProjectionWrapper",
+    "penstock.rnn.linear": "linear _linear=linear",
 }
-publish(__name__, TABLE)
+OLDER = {"EmbeddingWrapper": "contrib.rnn.EmbeddingWrapper", "InputProjectionWrapper": "contrib.rnn.InputProjectionWrapper",
+         "OutputProjectionWrapper": "contrib.rnn.OutputProjectionWrapper", "linear": "layers.dense", "_linear": "layers.dense"}
+publish(__name__, TABLE, older=OLDER)

@@ -62,7 +62,8 @@ TABLE = {
     "penstock.ops.math.special": "erf erfc lgamma digamma polygamma zeta igamma igammac betainc",
     "penstock.ops.array.cast": "cast to_float to_double to_int32 to_int64 to_bfloat16 to_complex64 to_complex128 bitcast",
     "penstock.ops.math.complex": "complex real imag conj angle complex_abs",
-    "penstock.ops.signal.transforms": "fft ifft fft2d ifft2d fft3d ifft3d",
+    "penstock.ops.signal.transforms": "fft ifft fft2d ifft2d fft3d ifft3d batch_fft=fft batch_ifft=ifft batch_fft2d=fft2d batch_ifft2d=ifft2d "
+                                        "batch_fft3d=fft3d batch_ifft3d=ifft3d",
     "penstock.ops.math.compare": "equal not_equal less less_equal greater greater_equal logical_and logical_or "
                             "logical_not logical_xor is_nan is_inf is_finite",
     "penstock.ops.math.reduce": "reduce_sum reduce_mean reduce_prod reduce_max reduce_min reduce_all reduce_any",
@@ -145,7 +146,7 @@ TABLE = {
     "penstock.ops.array.select": "where where_v2 select=where",
     "penstock.ops.array.passing": "stop_gradient check_numerics ensure_shape identity_n guarantee_const",
     "penstock.ops.array.array": "meshgrid sequence_mask repeat",
-    "penstock.ops.array.unique": "unique unique_with_counts setdiff1d listdiff edit_distance",
+    "penstock.ops.array.unique": "unique unique_with_counts setdiff1d listdiff list_diff=setdiff1d edit_distance",
     "penstock.ops.array.sorting": "sort argsort searchsorted",
     "penstock.ops.array.partition": "dynamic_partition dynamic_stitch",
     "penstock.ops.array.space": "space_to_depth depth_to_space space_to_batch space_to_batch_nd batch_to_space batch_to_space_nd "
@@ -204,13 +205,15 @@ MISSING = (
 )
 OLDER = {
     "sub": "subtract", "mul": "multiply", "neg": "negative", "inv": "reciprocal", "pack": "stack", "unpack": "unstack", "select": "where",
-    "concat_v2": "concat", "listdiff": "setdiff1d", "complex_abs": "abs", "batch_matmul": "matmul", "op_scope": "name_scope",
-    "variable_op_scope": "variable_scope", "all_variables": "global_variables", "initialize_all_variables": "global_variables_initializer",
+    "concat_v2": "concat", "listdiff": "setdiff1d", "list_diff": "setdiff1d", "complex_abs": "abs", "batch_matmul": "matmul",
+    "op_scope": "name_scope", "variable_op_scope": "variable_scope", "all_variables": "global_variables",
+    "initialize_all_variables": "global_variables_initializer",
     "initialize_variables": "variables_initializer", "initialize_local_variables": "local_variables_initializer",
     "initialize_all_tables": "tables_initializer", "scalar_summary": "summary.scalar", "histogram_summary": "summary.histogram",
     "image_summary": "summary.image", "audio_summary": "summary.audio", "merge_summary": "summary.merge", "merge_all_summaries": "summary.merge_all",
     **{f"batch_{name}": name for name in ("cholesky", "cholesky_solve", "matrix_band_part", "matrix_determinant", "matrix_diag", "matrix_diag_part",
                                           "matrix_inverse", "matrix_set_diag", "matrix_solve", "matrix_solve_ls", "matrix_transpose",
-                                          "matrix_triangular_solve", "self_adjoint_eig", "self_adjoint_eigvals", "svd")},
+                                          "matrix_triangular_solve", "self_adjoint_eig", "self_adjoint_eigvals", "svd",
+                                          "fft", "ifft", "fft2d", "ifft2d", "fft3d", "ifft3d")},
 }
 publish(__name__, TABLE, SUBMODULES, MISSING, OLDER)

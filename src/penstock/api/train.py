@@ -46,7 +46,7 @@ TABLE: dict[str, str] = {
     "penstock.train.monitored_training": "MonitoredTrainingSession",
     "penstock.train.supervisor": "Supervisor",
     "penstock.train.basic_loops": "basic_train_loop",
-    "penstock.train.sync_replicas": "SyncReplicasOptimizer",
+    "penstock.train.sync_replicas": "SyncReplicasOptimizer SyncReplicasOptimizerV2=SyncReplicasOptimizer",
     "penstock.api.train_experimental:": "experimental",
     "penstock.distributed.cluster_spec": "ClusterSpec",
     "penstock.distributed.server": "Server",
@@ -54,4 +54,5 @@ TABLE: dict[str, str] = {
     "tensorboard.compat.proto.cluster_pb2": "ClusterDef JobDef",
     "tensorboard.compat.proto.saver_pb2": "SaverDef",
 }
-publish(__name__, TABLE, older={"SummaryWriter": "summary.FileWriter", "SummaryWriterCache": "summary.FileWriterCache"})
+publish(__name__, TABLE, older={"SummaryWriter": "summary.FileWriter", "SummaryWriterCache": "summary.FileWriterCache",
+                                 "SyncReplicasOptimizerV2": "train.SyncReplicasOptimizer"})

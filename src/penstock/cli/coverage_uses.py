@@ -101,8 +101,35 @@ def _module_name(name: str) -> str | None:
     return f"tf.{rest}" if rest else "tf"
 
 
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+def _local_names(function: _Function) -> set[str]:
+    """The names that are the function's own: parameters, and what its body binds, as Python sees it. Functions inside of it have their own."""
+    arguments = function.args
+    names = {each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg) if each}
+    elsewhere: set[str] = set()
+    nodes: list[ast.AST] = [function.body] if isinstance(function, ast.Lambda) else list(function.body)
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            elsewhere.update(node.names)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            names.add(node.name)
+        if not isinstance(node, (_Function, ast.ClassDef, _Comprehension)):
+            nodes += ast.iter_child_nodes(node)
+    return names - elsewhere
+
+
 class _Finder(ast.NodeVisitor):
-    """Collects uses. ``names`` says what a name of the program stands for."""
+    """Collects uses. ``names`` says what a name of the program stands for where the visitor is."""
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
@@ -131,6 +158,33 @@ class _Finder(ast.NodeVisitor):
             if alias.name != "*":
                 self.names[alias.asname or alias.name] = name
             self.uses.append(Use(name, node.lineno))
+
+    def _visit_function(self, node: _Function) -> None:
+        """The decorators and defaults stand outside, the body has names of its own; what it imports or assigns ends with it."""
+        outside = [*getattr(node, "decorator_list", ()), *filter(None, (*node.args.defaults, *node.args.kw_defaults))]
+        for part in outside:
+            self.visit(part)
+        before, local = self.names, _local_names(node)
+        self.names = {name: meaning for name, meaning in before.items() if name not in local}
+        for part in [node.body] if isinstance(node, ast.Lambda) else node.body:
+            self.visit(part)
+        self.names = before
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = _visit_function
+
+    def _visit_comprehension(self, node: _Comprehension) -> None:
+        before = self.names
+        self.visit(node.generators[0].iter)  # the first one is looked up outside
+        bound = {each.id for generator in node.generators for each in ast.walk(generator.target) if isinstance(each, ast.Name)}
+        self.names = {name: meaning for name, meaning in before.items() if name not in bound}
+        for index, generator in enumerate(node.generators):
+            for part in [*([generator.iter] if index else []), *generator.ifs]:
+                self.visit(part)
+        for part in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
+            self.visit(part)
+        self.names = before
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _visit_comprehension
 
     def visit_Assign(self, node: ast.Assign) -> None:
         self.generic_visit(node)

@@ -11,6 +11,7 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape
 from penstock.graph.stacks import default_session
 from penstock.graph.static import constant_value_as_shape
+from penstock.platform.deprecation import renamed_args
 
 IndexedSlicesValue = namedtuple("IndexedSlicesValue", ["values", "indices", "dense_shape"])
 SparseTensorValue = namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
@@ -80,6 +81,7 @@ class IndexedSlices:
 class SparseTensor:
     """The non-zero entries of a tensor: ``indices`` [n, rank], ``values`` [n], ``dense_shape`` [rank], in row-major order."""
 
+    @renamed_args(shape="dense_shape")
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
         with name_scope(None, "SparseTensor", [x for x in (indices, values, dense_shape) if isinstance(x, Tensor)]):
             self._indices = to_tensor(indices, dtypes.int64, "indices")

@@ -148,6 +148,23 @@ def renamed_args(**new_names: str) -> Callable[[Any], Any]:
     return decorate
 
 
+def dropped_args(*names: str) -> Callable[[Any], Any]:
+    """A decorator for arguments of before TensorFlow 1.0 that mean nothing any more: they are taken by keyword, with a warning."""
+
+    def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(func)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            for name in names:
+                if kwargs.pop(name, None) is not None:
+                    _warn((func, name), True, "%s of %s is an argument of before TensorFlow 1.0 and has no effect. Leave it out.", name,
+                          func.__qualname__.removesuffix(".__init__"))
+            return func(*args, **kwargs)
+
+        return wrapper
+
+    return decorate
+
+
 def _same(given: Any, value: Any) -> bool:
     return given is value or (isinstance(value, (bool, int, float, str)) and type(given) is type(value) and given == value)
 

@@ -8,6 +8,7 @@ from penstock.ops.array.pack import concat, split
 from penstock.ops.linalg.matmul import matmul
 from penstock.ops.math.trigonometry import sigmoid
 from penstock.ops.nn.bias import bias_add
+from penstock.platform.deprecation import dropped_args
 from penstock.rnn.cell import Activation, LayerRNNCell, activation_function
 from penstock.variables.initializers import Constant, Zeros
 
@@ -26,6 +27,7 @@ class BasicRNNCell(LayerRNNCell):
 
     _described = ("num_units", "activation", "reuse")
 
+    @dropped_args("input_size")
     def __init__(self, num_units: int, activation: Any = None, reuse: Any = None, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
         self._num_units, self._activation = num_units, activation_function(activation)
@@ -53,6 +55,7 @@ class GRUCell(LayerRNNCell):
 
     _described = ("num_units", "kernel_initializer", "bias_initializer", "activation", "reuse")
 
+    @dropped_args("input_size")
     def __init__(self, num_units: int, activation: Any = None, reuse: Any = None, kernel_initializer: Any = None, bias_initializer: Any = None,
                  name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)

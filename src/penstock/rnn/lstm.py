@@ -14,6 +14,7 @@ from penstock.ops.math.elementwise import add, multiply
 from penstock.ops.math.trigonometry import sigmoid
 from penstock.ops.nn.bias import bias_add
 from penstock.platform import logging
+from penstock.platform.deprecation import dropped_args
 from penstock.rnn.basic_cells import input_depth
 from penstock.rnn.cell import LayerRNNCell, activation_function
 from penstock.variables.initializers import Zeros
@@ -42,6 +43,7 @@ class BasicLSTMCell(LayerRNNCell):
 
     _described = ("num_units", "forget_bias", "state_is_tuple", "activation", "reuse")
 
+    @dropped_args("input_size")
     def __init__(self, num_units: int, forget_bias: float = 1.0, state_is_tuple: bool = True, activation: Any = None, reuse: Any = None,
                  name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)

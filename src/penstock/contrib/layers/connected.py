@@ -16,11 +16,13 @@ from penstock.ops.array.shape_ops import reshape, shape
 from penstock.ops.linalg.matmul import matmul
 from penstock.ops.nn import activations
 from penstock.ops.nn.bias import bias_add as add_bias
+from penstock.platform.deprecation import renamed_args
 from penstock.variables.initializers import Zeros
 from penstock.variables.scope import get_variable, variable_scope
 
 
 @add_arg_scope
+@renamed_args(num_output_units="num_outputs")
 def fully_connected(inputs: Any, num_outputs: int, activation_fn: Any = activations.relu, normalizer_fn: Any = None, normalizer_params: Any = None,
                     weights_initializer: Any = xavier_initializer(), weights_regularizer: Any = None, biases_initializer: Any = Zeros(),
                     biases_regularizer: Any = None, reuse: Any = None, variables_collections: Any = None, outputs_collections: Any = None,

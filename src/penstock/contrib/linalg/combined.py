@@ -20,7 +20,7 @@ def _check(operators: Any) -> list[LinearOperator]:
     return operators
 
 
-class _Several(LinearOperator):
+class Several(LinearOperator):
     """What operators over several others share."""
 
     def __init__(self, operators: Any, joined: str, is_non_singular: bool | None, is_self_adjoint: bool | None, is_positive_definite: bool | None,
@@ -55,7 +55,7 @@ class _Several(LinearOperator):
         return tf.group(*(getattr(operator, what)() for operator in self.operators))
 
 
-class LinearOperatorComposition(_Several):
+class LinearOperatorComposition(Several):
     """``tf.linalg.LinearOperatorComposition``: the product of operators, the last of which is applied first."""
 
     def __init__(self, operators: Any, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
@@ -97,7 +97,7 @@ class LinearOperatorComposition(_Several):
         return super()._assert_non_singular()
 
 
-class LinearOperatorBlockDiag(_Several):
+class LinearOperatorBlockDiag(Several):
     """``tf.linalg.LinearOperatorBlockDiag``: operators along the diagonal, zeros elsewhere."""
 
     def __init__(self, operators: Any, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,

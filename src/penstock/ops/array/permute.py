@@ -20,7 +20,7 @@ from penstock.ops.array.pack import concat, stack
 from penstock.ops.array.sequences import range as range_
 from penstock.ops.array.shape_ops import INDEX_32, INDEX_64, as_array, known_elements, known_shape, rank, reshape, shape, size
 from penstock.ops.common import INDEX, NUMERIC, at_most, canonical_axis, like, shape_text
-from penstock.platform.deprecation import older_argument
+from penstock.platform.deprecation import older_argument, renamed_args, warn_of_order
 
 REVERSIBLE = (NUMERIC - {dt.uint32, dt.uint64}) | {dt.bool_, dt.string}
 
@@ -211,8 +211,12 @@ class ReverseV2:
         return [ReverseV2(dy, op.inputs[1]), None]
 
 
+@renamed_args(dims="axis")
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     """``tf.reverse``: some axes backwards."""
+    if isinstance(axis, (list, tuple)) and axis and all(isinstance(each, (bool, np.bool_)) for each in axis):
+        warn_of_order("tf.reverse", "tf.reverse(tensor, axis) with the numbers of the axes")  # it was told per axis whether to reverse it
+        axis = to_tensor([index for index, wanted in enumerate(axis) if wanted], dt.int32)
     return ReverseV2(tensor, axis, name=name)
 
 

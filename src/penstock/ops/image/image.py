@@ -1,6 +1,9 @@
 """``tf.image``: geometry of images, composed of other operations. Images are [height, width, channels], or batches of them with an axis in front."""
 from __future__ import annotations
 
+import functools
+import numbers
+from collections.abc import Callable
 from typing import Any
 
 from penstock.graph import dtypes as dt
@@ -29,6 +32,7 @@ from penstock.ops.math.reduce import reduce_all, reduce_mean, reduce_prod
 from penstock.ops.math.rounding import round as round_
 from penstock.ops.math.statistics import reduce_std
 from penstock.ops.random.random import random_uniform
+from penstock.platform.deprecation import warn_of_order
 
 
 class ResizeMethod:
@@ -78,6 +82,25 @@ def _extents(image: Tensor) -> list[Any]:
     return [extent if extent is not None else dynamic[axis] for axis, extent in enumerate(known)]
 
 
+def _with_older_order(resize: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Before TensorFlow 1.0 height and width were two arguments: ``resize_images(images, new_height, new_width, method, align_corners)``."""
+
+    @functools.wraps(resize)
+    def resize_in_any_order(images: Any, *args: Any, **kwargs: Any) -> Tensor:
+        names = ("new_height", "new_width", "method", "align_corners")
+        size = args[0] if args else None
+        is_height = isinstance(size, numbers.Integral) or (isinstance(size, Tensor) and size.shape.ndims == 0)
+        if "new_width" in kwargs or (is_height and len(args) > 1):
+            warn_of_order("tf.image.resize_images", "tf.image.resize_images(images, [new_height, new_width], ...)")
+            kwargs.update(zip(names, args))
+            height, width = kwargs.pop("new_height"), kwargs.pop("new_width")
+            return resize(images, stack([height, width]), **kwargs)
+        return resize(images, *args, **kwargs)
+
+    return resize_in_any_order
+
+
+@_with_older_order
 def resize_images(images: Any, size: Any, method: Any = ResizeMethod.BILINEAR, align_corners: bool = False, preserve_aspect_ratio: bool = False,
                   name: str | None = None) -> Tensor:
     """``tf.image.resize_images``: images of another size; float32, except from ``NEAREST_NEIGHBOR`` or if the size stays as it is."""

@@ -27,7 +27,7 @@ from penstock.ops.math.reduce import reduce_sum
 from penstock.ops.nn.activations import relu
 from penstock.ops.nn.softmax import LogSoftmax, Softmax, composed_shifted_exp, flatten_outer, move_to_end, shifted_exp
 from penstock.ops.precision import in_float32
-from penstock.platform.deprecation import older_argument, warn_of_order
+from penstock.platform.deprecation import older_argument, renamed_args, warn_of_order
 
 _HALF = (dtypes.float16, dtypes.bfloat16)
 
@@ -233,6 +233,7 @@ def _flat_pair(labels, logits):
         return rows, shape_ops.reshape(labels, [-1])
 
 
+@renamed_args(targets="labels")
 def sigmoid_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, name=None):
     """``tf.nn.sigmoid_cross_entropy_with_logits``: max(x, 0) - x * z + log(1 + exp(-|x|)) for logits x and labels z."""
     labels, logits = _labels_and_logits("sigmoid_cross_entropy_with_logits", _sentinel, labels, logits)
