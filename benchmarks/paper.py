@@ -153,7 +153,7 @@ class Evaluation:
         rows, curves, drawn = [], {}, list[Curve]()
         for kind, style in zip(LANGUAGE, ("o-", "s--")):
             for color, workers in enumerate((4, 32, 256)):
-                rates = [(ps, 16 * 20 * self.run(self.profiles[f"language-{kind}-{ps}"], workers, steps=4).rate) for ps in SERVERS]
+                rates = [(ps, 16 * 20 * self.run(self.profiles[f"language-{kind}-{ps}"], workers, steps=16).rate) for ps in SERVERS]
                 curves[kind, workers] = dict(rates)
                 drawn.append(Curve(f"{kind}, {workers} workers", rates, color, style))
                 rows.append([kind, workers, *(f"{rate:,.0f}" for _, rate in rates)])

@@ -39,14 +39,13 @@ def measure(path: Path) -> Runs:
 
 
 def null_steps(runs: Runs) -> str:
-    """Milliseconds of steps without computation, beside TensorFlow's."""
+    """Milliseconds of steps without computation, beside TensorFlow's: of this run, if it has measured both."""
     rows: list[list[object]] = []
     for row in NULL_ROWS:
         for workers in WORKERS:
             ours, theirs = (runs.find((name, row.label, workers)) for name in (PENSTOCK, TENSORFLOW))
-            if ours is not None:
-                ratio = f"{theirs['median'] / ours['median']:.2f}" if theirs is not None else ""
-                rows.append([row.label, workers, *_times(ours), *_times(theirs), ratio])
+            if ours is not None and theirs is not None:
+                rows.append([row.label, workers, *_times(ours), *_times(theirs), f"{theirs['median'] / ours['median']:.2f}"])
     heads = ["model", "workers", "Penstock, median ms", "p10", "p90", "TF 2.21, median ms", "p10", "p90", "TF / Penstock"]
     return markdown(heads, rows) if rows else recorded_null_steps()
 
@@ -91,8 +90,8 @@ def language(runs: Runs) -> str:
 NOT_MEASURED = "(Not measured yet: `make paper` does it.)"
 
 
-def _times(result: Result | None) -> list[str]:
-    return [f"{1e3 * result[name]:.2f}" if result is not None else "" for name in ("median", "p10", "p90")]
+def _times(result: Result) -> list[str]:
+    return [f"{1e3 * result[name]:.2f}" for name in ("median", "p10", "p90")]
 
 
 def _size(count: float) -> str:

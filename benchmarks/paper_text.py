@@ -45,8 +45,8 @@ Simulated: 16 parameter servers on machines of their own; dense (100 MB) and spa
 {null}
 
 What differs: messages are handled in Python, so that a worker that talks to 16 tasks pays for 16 messages in its interpreter, and a parameter
-server for the messages of all workers: a null step costs more here than in the paper, and grows sooner. The shape is the paper's: sparse steps
-do not depend on the size of the model, dense ones are limited by how many bytes the parameter servers can move.
+server for the messages of all workers: a null step costs more here than in the paper, and grows sooner, and so do sparse ones. Dense steps are
+limited by how many bytes the parameter servers can move, as in the paper.
 
 ## 6.3 Image classification: Inception-v3
 
@@ -68,9 +68,11 @@ taken to last 32 times as long), workers that are late by a Pareto distribution 
 
 {inception}
 
-What differs: a step takes seconds on a CPU where a GPU takes two. A step also moves 108 MB of parameters each way, by gRPC in Python: the parameter
-servers carry some 12 steps per second of all workers together, which bends the curve where the paper's links and GPUs bend theirs. (With one image
-per step, where they are the limit from 25 workers on, throughput does not grow at all, and backups only add messages.)
+What differs: the work of a step is done by 8 cores of a CPU in the place of a GPU. A step also moves 108 MB of parameters each way, by gRPC in
+Python: the parameter servers carry some 26 steps per second of all workers together, which bends the curve where the paper's links and GPUs bend
+theirs. Synchronous steps lose far more than the paper's 10 %, by the distribution that is assumed: half a second is a small part of a step, but the
+last of 50 workers is late by six seconds in the mean, and the last of 200 by twelve. The run has ten updates, so that a single very late worker shows
+in a point of the curve; throughput falls from 100 to 200 workers by that.
 
 Backup workers, with 50 workers whose gradients make an update. The paper: each backup up to the fourth makes the step shorter (to 1.93 s), the
 fifth a little longer; three give the best speed-up for what they cost, 9.5 %.
@@ -80,8 +82,9 @@ fifth a little longer; three give the best speed-up for what they cost, 9.5 %.
 {backups}
 
 What differs: how late workers are is assumed here and was measured there, so the place of the optimum follows from the distribution. It is no
-prediction: the scale of 0.5 s was chosen for steps of this length, after one of 50 ms and one image per step had shown no use of backups. The trade
-is the same: a backup takes away the longest waits, each further one saves less and adds its share of messages to servers that are busy.
+prediction: the scale of 0.5 s was chosen when a step took twelve seconds in an earlier record, where four backups were best. Beside a step of four
+seconds the same waits weigh more, and the fifth backup still pays. The trade is the paper's: the first backup takes away the longest waits, and each
+further one saves less.
 
 ## 6.4 Language modelling: LSTM-512-512, 40,000 words
 
@@ -101,8 +104,9 @@ Simulated: batches of 16 sequences of 20 words.
 {language}
 
 What differs: the parameter servers multiply on CPUs here as there, and are the limit with the full softmax: a second one helps where more workers do
-not, as in the paper. The workers' LSTM also runs on CPUs, so that the sampled softmax gains less than the paper's. In this record a sampled
-step takes longer with two or four parameter servers than with one: 250 ms of the worker in the place of 66. With several shards the number of rows of
-each differs from step to step, and the worker's step, LSTM and all, was never native for that. It is now (`execute/changing_shapes.py`); the record
-is from before. In the real runs, which are newer, the sampled softmax is 2.7 to 3.8 times as fast as the full one.
+not, as in the paper. The workers' LSTM also runs on CPUs, so that the sampled softmax gains less than the paper's. A sampled step takes a worker
+longer with two or four parameter servers than with one (74 and 116 ms of native code in the place of 30), so that four workers are slowed down by
+further servers. With several shards the number of rows of each differs from step to step, native code for changing shapes comes late
+(`execute/changing_shapes.py`), and these profiles are of eight steps. In the real runs, whose steps are warm, the sampled softmax is 2.7 to 3.8 times
+as fast as the full one.
 """
