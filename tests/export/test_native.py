@@ -47,6 +47,20 @@ def test_perceptron_in_a_c_program(tmp_path, cpu):
     np.testing.assert_allclose(run_program(made, values, (4, 10), batch=4), expected, rtol=1e-5, atol=1e-6)
 
 
+def test_simulated_quantization(tmp_path):
+    x = tf.placeholder(tf.float32, [3, 4], name="x")
+    bounds = tf.get_variable("low", initializer=-1.0), tf.get_variable("high", initializer=[2.0, 0.5, 1.0, 3.0])
+    layer = tf.quantization.fake_quant_with_min_max_vars(x, bounds[0], 1.5, num_bits=4)
+    layer = tf.quantization.fake_quant_with_min_max_vars_per_channel(layer * 2, -bounds[1], bounds[1])
+    y = tf.quantization.fake_quant_with_min_max_args(layer, -1, 2, narrow_range=True)
+    values = np.random.RandomState(0).randn(3, 4).astype(np.float32)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        made = export(session, tmp_path, y, x, name="fake")
+        expected = session.run(y, {x: values})
+    np.testing.assert_allclose(Loaded(made).run("run", [values], [(3, 4)])[0], expected, rtol=1e-6)
+
+
 def test_header_is_also_for_cpp(tmp_path):
     x, y = classifier()
     counter = tf.get_variable("count/total", [3], initializer=tf.zeros_initializer())

@@ -56,6 +56,29 @@ def test_shapes_that_are_not_known(tmp_path):
         tf.export(x * 2, x, tmp_path, session=session, kind="object", shapes={"x": [None, 4]})
 
 
+def test_a_feed_that_is_given_twice(tmp_path, capsys):
+    x = tf.placeholder(tf.float32, [2], name="x")
+    y = x * 2
+    with tf.Session() as session:
+        for feeds in ({"a": x, "b": x}, [x, "x:0"]):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="x:0 is fed twice, as"):
+                tf.export(y, feeds, tmp_path, session=session, kind="object")
+    (tmp_path / "graph.pb").write_bytes(y.graph.as_graph_def().SerializeToString())
+    assert main(["export", str(tmp_path / "graph.pb"), "-o", str(tmp_path / "out"), "--input", "x", "--input", "x:0", "--kind", "object"]) == 1
+    assert "x:0 is fed twice" in capsys.readouterr().err
+
+
+def test_feeds_of_a_frozen_graph_whose_names_end_alike_are_all_there(tmp_path, capsys):
+    with tf.name_scope("a"):
+        first = tf.placeholder(tf.float32, [2], name="x")
+    with tf.name_scope("b"):
+        second = tf.placeholder(tf.float32, [2], name="x")
+    total = tf.add(first, second, name="total")
+    (tmp_path / "graph.pb").write_bytes(total.graph.as_graph_def().SerializeToString())
+    assert main(["export", str(tmp_path / "graph.pb"), "-o", str(tmp_path / "out"), "--kind", "object"]) == 0, capsys.readouterr().err
+    assert "int model_run(model *model, const float *x, const float *x_2, float *total);" in (tmp_path / "out" / "model.h").read_text()
+
+
 def test_arguments_that_make_no_sense(tmp_path):
     x = tf.placeholder(tf.float32, [None, 2], name="x")
     with tf.Session() as session:

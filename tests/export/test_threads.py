@@ -88,6 +88,30 @@ int main(void) {
     assert (done.returncode, done.stdout) == (0, "the same\n")
 
 
+def test_stop_of_a_model_that_was_never_initialised_does_nothing(made, tmp_path):
+    """Its memory may hold anything: here, what looks like threads that were started."""
+    exported, _, _ = made
+    (tmp_path / "main.c").write_text("""
+#include "net.h"
+#include <stdio.h>
+#include <string.h>
+static net model;
+int main(void) {
+    memset(&model, 1, sizeof model);
+    net_stop(&model);
+    if (net_start(&model) == 0) return 2;
+    net_stop(&model);
+    puts("nothing");
+    return 0;
+}
+""")
+    program = tmp_path / "main"
+    subprocess.run(["gcc", "-std=c11", "-O1", "-Wall", "-Werror", "-o", program, tmp_path / "main.c", exported.files["object"], "-lm", "-lpthread"],
+                   check=True)
+    done = subprocess.run([program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "nothing\n")
+
+
 @pytest.mark.parametrize(("target", "threads", "words"), [("wasm32", 2, "models for wasm32 run in the thread that calls them"),
                                                           ("armv7-linux", 2, "models for armv7-linux run in the thread"),
                                                           ("host", 0, "threads=0: it can be 1 to 64")])

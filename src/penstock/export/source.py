@@ -42,6 +42,7 @@ def entry_of(name: str, fetches: Named, feeds: Named, batches: Sequence[int], sh
              any_batch: bool = False) -> EntryPoint:
     """An entry point of tensors, by name or in order."""
     given, wanted = _by_name(feeds, graph), _by_name(fetches, graph)
+    _check_distinct(given)
     targets = [each for each in wanted.values() if isinstance(each, Operation)]
     outputs = {key: each for key, each in wanted.items() if isinstance(each, Tensor)}
     entry = EntryPoint(identifier(name), list(given.values()), list(outputs.values()), targets, sorted(set(batches)) or [1], any_batch=any_batch)
@@ -65,6 +66,15 @@ def _by_name(tensors: Named, graph: Graph) -> dict[str, Any]:
     elements = [_element(each, graph) for each in several]
     names = [each.name if isinstance(each, Operation) else each.op.name + (f"_{each.value_index}" if each.value_index else "") for each in elements]
     return dict(zip(identifiers([name.rsplit("/", 1)[-1] for name in names]), elements))
+
+
+def _check_distinct(feeds: Mapping[str, Tensor]) -> None:
+    """InvalidArgumentError if a tensor is fed by two arguments: one of them would be ignored."""
+    seen: dict[Tensor, str] = {}
+    for name, tensor in feeds.items():
+        if tensor in seen:
+            raise InvalidArgumentError(None, tensor.op, f"{tensor.name} is fed twice, as {seen[tensor]} and as {name}: name it once")
+        seen[tensor] = name
 
 
 def _element(each: Any, graph: Graph) -> Any:
@@ -101,7 +111,7 @@ def opened(path: str, inputs: Sequence[str] = (), outputs: Sequence[str] = (), t
         with gfile.GFile(path, "rb") as file:
             graph_def = parse_binary_or_text(file.read(), _graph_def_class(), path)
         import_graph_def(graph_def, name="")
-        yield session, {"run": (dict(_by_names(outputs or _ends(graph), graph)), dict(_by_names(inputs or _placeholders(graph), graph)))}
+        yield session, {"run": (_by_name(outputs or _ends(graph), graph), _by_name(inputs or _placeholders(graph), graph))}
 
 
 def _graph_def_class() -> Any:
@@ -122,11 +132,6 @@ def _of_signatures(meta_graph: Any, graph: Graph, chosen: Sequence[str], path: s
                           for infos in (there[name].outputs, there[name].inputs))
         entries[short.get(name, name)] = (fetches, feeds)
     return entries
-
-
-def _by_names(names: Sequence[str], graph: Graph) -> Iterator[tuple[str, Any]]:
-    for name in names:
-        yield name.split(":")[0].rsplit("/", 1)[-1], _element(name, graph)
 
 
 def _placeholders(graph: Graph) -> list[str]:

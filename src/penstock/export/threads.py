@@ -151,6 +151,9 @@ out:
 
 define void @{name}_stop(ptr %model) {{
 entry:
+  %ready = call i1 @is_ready(ptr %model)
+  br i1 %ready, label %look, label %out
+look:
   %team = getelementptr i8, ptr %model, i64 {team}
   %at_started = getelementptr i8, ptr %team, i64 {started}
   %at_stop = getelementptr i8, ptr %team, i64 {stop}
@@ -193,7 +196,7 @@ def check_threads(target: Target, threads: int) -> None:
 
 def text(name: str, team: int, threads: int, not_ready: int) -> str:
     """The functions ``start`` and ``stop`` of a model, and those that its runs call; ``team``: where that is in its memory. ``not_ready``: what
-    ``start`` returns before ``init``."""
+    ``start`` returns before ``init``; ``stop`` does nothing then."""
     words = {name: driver.board_offset(word) for name, word in (("runs", "runs"), ("stop", "stop"), ("started", "helpers"))}
     places = {**words, "parked": _PARKED, "mutex": _MUTEX, "condition": _CONDITION, "handles": _HANDLES}
     return _TEXT.format(sharing=driver.sharing("internal "), name=name, team=team, helpers=threads - 1, stack=_STACK, opaque=_OPAQUE,

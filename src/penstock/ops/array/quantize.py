@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import invalid_argument
+from penstock.graph import dtypes
 from penstock.graph.attrs import one_of
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
@@ -47,6 +48,56 @@ def _fake_quant_gradients(gradients: np.ndarray, inputs: np.ndarray, low: Any, h
     return tuple(np.where(chosen, gradients, np.float32(0)) for chosen in (~(below | above), below, above))  # type: ignore[return-value]
 
 
+# --- the same as native code: what is said of one element -------------------------------------------------------------
+
+def _has_code(num_bits: int) -> None:
+    """NotImplementedError for bits that the kernel refuses: it says so."""
+    if not 2 <= num_bits <= 16:
+        raise NotImplementedError(f"num_bits is {num_bits}")
+
+
+def _lower_range(b: Any, low: Any, high: Any, num_bits: int, narrow_range: bool) -> tuple[Any, Any, Any]:
+    """``_nudged_range``."""
+    first, last = float(narrow_range), float(2**num_bits - 1)
+    step = b.div(b.sub(high, low), last - first)
+    zero = b.minimum(b.maximum(b.floor(b.add(b.sub(first, b.div(low, step)), 0.5)), first), last)
+    return b.mul(b.sub(first, zero), step), b.mul(b.sub(last, zero), step), step
+
+
+def _lower_grid(b: Any, inputs: Any, bottom: Any, top: Any, step: Any) -> Any:
+    """The point of the grid that is next to the value."""
+    inside = b.minimum(b.maximum(inputs, bottom), top)
+    return b.add(b.mul(b.floor(b.add(b.div(b.sub(inside, bottom), step), 0.5)), step), bottom)
+
+
+def _lower_fake_quant(b: Any, inputs: Any, min: Any, max: Any, num_bits: int, narrow_range: bool) -> Any:
+    _has_code(num_bits)
+    empty = b.logical_and(b.eq(min, 0), b.eq(max, 0))
+    return b.select(empty, 0.0, _lower_grid(b, inputs, *_lower_range(b, min, max, num_bits, narrow_range)))
+
+
+def _compose_range(b: Any, low: Any, high: Any, num_bits: int, narrow_range: bool) -> tuple[Any, Any, Any]:
+    """``_nudged_range``."""
+    if not 2 <= num_bits <= 16:
+        b.unsupported(f"num_bits is {num_bits}")
+    first, last = float(narrow_range), float(2**num_bits - 1)
+    step = (high - low) / (last - first)
+    zero = low / step * -1.0 + first + 0.5
+    zero = b.binary("Minimum", b.maximum(b.op("Floor", zero.shape, zero.dtype, zero, T=zero.dtype), first), last)
+    return (zero * -1.0 + first) * step, (zero * -1.0 + last) * step, step
+
+
+def _compose_gradients(b: Any, gradients: Any, inputs: Any, min: Any, max: Any, num_bits: int, narrow_range: bool, summed: int) -> tuple[Any, ...]:
+    """``_fake_quant_gradients``, with the parts below and above summed over that many axes. (The comparisons are false for an empty range, a NaN.)"""
+    if gradients.shape != inputs.shape:
+        b.unsupported("the gradient and the input differ in shape")
+    bottom, top, _ = _compose_range(b, min, max, num_bits, narrow_range)
+    below, above = b.less(inputs, bottom), b.less(top, inputs)
+    inside = b.select(b.logical_or(below, above), b.constant(0, inputs.dtype), gradients)
+    to_bounds = [b.reshape(b.sum(b.select(chosen, gradients, 0), range(summed)), min.shape) for chosen in (below, above)]
+    return inside, *to_bounds
+
+
 def _no_second_order(op: Any) -> LookupError:
     """A gradient that only pretends has no derivative of its own."""
     return LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type})")
@@ -61,6 +112,7 @@ def _check_bits(num_bits: int) -> None:
 class FakeQuantWithMinMaxArgs:
     """Values on a grid between two constant bounds."""
 
+    elementwise = True
     shape = like("inputs")
 
     def kernel(inputs, min, max, num_bits, narrow_range):
@@ -68,6 +120,12 @@ class FakeQuantWithMinMaxArgs:
         if min >= max:
             raise invalid_argument(f"min has to be smaller than max, was: {min} >= {max}")
         return _fake_quant(inputs, min, max, num_bits, narrow_range)
+
+    def lower(b, inputs, min, max, num_bits, narrow_range):
+        _has_code(num_bits)
+        if min >= max:
+            raise NotImplementedError(f"min is {min}, max is {max}")
+        return _lower_grid(b, inputs, *map(float, _nudged_range(min, max, num_bits, narrow_range)))
 
     def gradient(op, dy):
         return FakeQuantWithMinMaxArgsGradient(dy, op.inputs[0], **{name: op.attrs[name] for name in (*RANGE, *FAKE)})
@@ -77,11 +135,20 @@ class FakeQuantWithMinMaxArgs:
 class FakeQuantWithMinMaxArgsGradient:
     """The gradient of FakeQuantWithMinMaxArgs: that of the identity inside the range, 0 outside."""
 
+    elementwise = True
+
     def shape(gradients, inputs):
         return gradients.shape.merge_with(inputs.shape)
 
     def kernel(gradients, inputs, min, max, num_bits, narrow_range):
         return _fake_quant_gradients(gradients, inputs, min, max, num_bits, narrow_range)[0]
+
+    def lower(b, gradients, inputs, min, max, num_bits, narrow_range):
+        _has_code(num_bits)
+        if min == max == 0:
+            return gradients
+        bottom, top, _ = map(float, _nudged_range(min, max, num_bits, narrow_range))
+        return b.select(b.logical_or(b.lt(inputs, bottom), b.gt(inputs, top)), 0.0, gradients)
 
     def gradient(op, dy):
         return [FakeQuantWithMinMaxArgsGradient(dy, op.inputs[1], **{name: op.attrs[name] for name in (*RANGE, *FAKE)}), None]
@@ -104,6 +171,9 @@ def _channel_bounds(inputs: Tensor, min: Tensor, max: Tensor) -> Any:
 @op("FakeQuantWithMinMaxVars", "inputs: float, min: float, max: float -> outputs: float", **FAKE)
 class FakeQuantWithMinMaxVars:
     """Values on a grid between two bounds that can be learned."""
+
+    elementwise = True
+    lower = _lower_fake_quant
 
     def shape(inputs, min, max):
         return _scalar_bounds(inputs, min, max)
@@ -128,6 +198,9 @@ class FakeQuantWithMinMaxVarsGradient:
         inside, below, above = _fake_quant_gradients(gradients, inputs, min, max, num_bits, narrow_range)
         return inside, below.sum(dtype=np.float32), above.sum(dtype=np.float32)
 
+    def compose(b, gradients, inputs, min, max, num_bits, narrow_range):
+        return _compose_gradients(b, gradients, inputs, min, max, num_bits, narrow_range, len(inputs.shape))
+
     def gradient(op, *dys):
         raise _no_second_order(op)
 
@@ -136,12 +209,18 @@ class FakeQuantWithMinMaxVarsGradient:
 class FakeQuantWithMinMaxVarsPerChannel:
     """FakeQuantWithMinMaxVars with bounds for each channel, the last axis."""
 
-    def shape(inputs, min, max):
-        return _channel_bounds(inputs, min, max)
+    shape = _channel_bounds
 
     def kernel(inputs, min, max, num_bits, narrow_range):
         _check_bits(num_bits)
         return _fake_quant(inputs, min, max, num_bits, narrow_range)
+
+    def compose(b, inputs, min, max, num_bits, narrow_range):  # not `elementwise`: bounds belong to the last axis, wherever it may be moved
+        bottom, top, step = _compose_range(b, min, max, num_bits, narrow_range)
+        floor = (b.binary("Minimum", b.maximum(inputs, bottom), top) - bottom) / step + 0.5
+        grid = b.op("Floor", floor.shape, floor.dtype, floor, T=floor.dtype) * step + bottom
+        empty = b.op("LogicalAnd", min.shape, dtypes.bool_, b.equal(min, 0), b.equal(max, 0))
+        return b.select(empty, b.constant(0, inputs.dtype), grid)
 
     def gradient(op, dy):
         return FakeQuantWithMinMaxVarsPerChannelGradient(dy, *op.inputs, **{name: op.attrs[name] for name in FAKE})
@@ -159,6 +238,9 @@ class FakeQuantWithMinMaxVarsPerChannelGradient:
         inside, below, above = _fake_quant_gradients(gradients, inputs, min, max, num_bits, narrow_range)
         axes = tuple(range(inputs.ndim - 1))
         return inside, below.sum(axes, dtype=np.float32), above.sum(axes, dtype=np.float32)
+
+    def compose(b, gradients, inputs, min, max, num_bits, narrow_range):
+        return _compose_gradients(b, gradients, inputs, min, max, num_bits, narrow_range, len(inputs.shape) - 1)
 
     def gradient(op, *dys):
         raise _no_second_order(op)
