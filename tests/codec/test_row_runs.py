@@ -50,3 +50,10 @@ def test_what_is_left_to_numpy(ufunc, data):
 def test_without_native_code(monkeypatch):
     monkeypatch.setattr(row_runs, "functions", lambda module: None)
     assert not reduce_runs(np.add, _data(64), FIRSTS, PLACES, np.zeros((8, 64), np.float32))
+
+
+@pytest.mark.parametrize("firsts, places", [([0, 3000], [0, 1]), ([0, 5], [0, 8]), ([0, 5], [-1, 0])])
+def test_rows_that_are_not_there_are_left_to_numpy(firsts, places):
+    result = np.zeros((8, 64), np.float32)
+    assert not reduce_runs(np.add, _data(64), np.array(firsts), np.array(places), result)
+    assert not result.any()

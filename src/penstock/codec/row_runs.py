@@ -82,9 +82,11 @@ _EXTREMES = {np.maximum: "find_largest", np.minimum: "find_smallest"}
 
 def reduce_runs(ufunc: np.ufunc, data: np.ndarray, firsts: np.ndarray, places: np.ndarray, result: np.ndarray) -> bool:
     """Stores in the rows of ``result`` at ``places`` what the rows of ``data`` from each of ``firsts`` to the next one are reduced to; sums are kept
-    as float64. False where this is left to NumPy: few elements, narrow rows, or others than float32."""
+    as float64. False where this is left to NumPy: few elements, narrow rows, others than float32, or rows that are not there."""
     plain = data.dtype == result.dtype == np.float32 and data.flags.c_contiguous and result.flags.c_contiguous
     if not plain or data.size < max(_LEAST, _WIDE * len(data)) or not (ufunc is np.add or ufunc in _EXTREMES):
+        return False
+    if firsts[-1] >= len(data) or places.min() < 0 or places.max() >= len(result) or data.shape[1:] != result.shape[1:]:
         return False
     code = functions("row_runs")
     if code is None:
