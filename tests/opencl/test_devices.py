@@ -11,7 +11,9 @@ from penstock.debug.explain import Explainer
 from penstock.opencl import drivers
 from penstock.opencl.memory import DeviceArray
 from penstock.opencl.queue import DeviceQueue
+from penstock.program.default_config import choose
 from penstock.testing import local_devices as device_lib
+from penstock.testing import physical_devices
 from support.plans import nodes_of, regions_of
 
 pytestmark = [pytest.mark.process, pytest.mark.usefixtures("opencl")]
@@ -62,6 +64,48 @@ def test_a_list_of_visible_devices_chooses():
         tf.Session(config=tf.ConfigProto(gpu_options=tf.GPUOptions(visible_device_list="0")))
     with pytest.raises(tf.errors.InvalidArgumentError, match="7"):
         tf.Session(config=tf.ConfigProto(gpu_options=tf.GPUOptions(visible_device_list="7")))
+
+
+@pytest.fixture
+def chosen(opencl, monkeypatch):
+    """``tf.config.experimental`` with nothing set; what a test sets goes with it."""
+    for name, value in (("_visible", None), ("_virtual", {}), ("_initialized", False)):
+        monkeypatch.setattr(physical_devices, name, value)
+    monkeypatch.setattr(opencl, "_queues", {})
+    yield tf.config.experimental
+    choose(tf.ConfigProto())
+
+
+def test_hidden_devices(chosen, opencl):
+    gpus = chosen.list_physical_devices("GPU")
+    assert len(gpus) == len(drivers.find().devices) and chosen.get_visible_devices("GPU") == gpus
+    chosen.set_visible_devices(gpus[1], "GPU")
+    with tf.Session() as session:
+        assert [name for name in _devices(session) if name.startswith("GPU")] == ["GPU:0"]
+    assert opencl._numbers == {0: 1}
+    chosen.set_visible_devices([], "GPU")
+    assert _devices(tf.Session()) == ["CPU:0"] and chosen.list_logical_devices("GPU") == []
+
+
+def test_a_gpu_becomes_several_with_memory_of_their_own(chosen, opencl):
+    gpu = chosen.list_physical_devices("GPU")[0]
+    with pytest.raises(ValueError, match="memory limit is required"):
+        chosen.set_virtual_device_configuration(gpu, [chosen.VirtualDeviceConfiguration()])
+    chosen.set_visible_devices(gpu, "GPU")
+    chosen.set_virtual_device_configuration(gpu, [chosen.VirtualDeviceConfiguration(memory_limit=limit) for limit in (64, 8)])
+    x = tf.placeholder(tf.float32, [1 << 20])
+    results = []
+    for index in range(2):
+        with tf.device(f"/gpu:{index}"):
+            results.append(tf.sqrt(x) + float(index))
+    with tf.Session() as session:
+        assert [(device.name[-5:], device.memory_limit_bytes) for device in session.list_devices() if device.device_type == "GPU"] == [
+            ("GPU:0", 64 << 20), ("GPU:1", 8 << 20)]
+        for _ in range(3):
+            np.testing.assert_allclose(session.run(results[0], {x: np.ones(1 << 20)}), 1)
+        with pytest.raises(tf.errors.ResourceExhaustedError):
+            session.run(results[1], {x: np.ones(1 << 20)})
+    assert opencl._numbers == {0: 0, 1: 0}
 
 
 def test_nodes_without_a_device_go_to_the_gpu_and_variables_live_there():

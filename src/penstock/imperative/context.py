@@ -47,6 +47,12 @@ def ensure_eager_graph(config: Any = None) -> EagerGraph:
     return _eager
 
 
+def renew_devices() -> None:
+    """Asks again which devices there are, after a program has hidden some or made several of one. A ConfigProto of its own stays what it is."""
+    if _eager is not None:
+        _eager.runner.renew_devices()
+
+
 def eager_graph() -> EagerGraph:
     """The graph of imperative style; it need not be the default graph at this moment."""
     assert _eager is not None

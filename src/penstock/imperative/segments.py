@@ -13,15 +13,15 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import compress, count
 from operator import itemgetter
 from sys import getrefcount
 from typing import Any
 
 import numpy as np
-from tensorboard.compat.proto.config_pb2 import ConfigProto
 
-from penstock.errors import OpError
+from penstock.errors import NotFoundError, OpError
 from penstock.execute.environment import Environment
 from penstock.execute.failures import describe
 from penstock.execute.kernels import kernel_of
@@ -40,6 +40,7 @@ from penstock.imperative.recording import State
 from penstock.ops.constant import Const, Placeholder
 from penstock.ops.flow.call_function import CallFunction
 from penstock.ops.transfer import Arg
+from penstock.program.default_config import default_config
 from penstock.program.devices import Device, kind_of, local_devices
 from penstock.program.ir import Node, functions_of
 from penstock.program.passes import options_of
@@ -62,13 +63,20 @@ class Runner:
     """Computes operations: see the head of this module. It has the state that variables and other resources live in."""
 
     def __init__(self, config: Any = None, sync: bool = False) -> None:
-        config = ConfigProto() if config is None else config
+        self._has_own_config = config is not None
+        config = default_config() if config is None else config
         self.environment = Environment(_devices(config), True, config.log_device_placement, threads=config.intra_op_parallelism_threads,
                                        passes=options_of(config))
         self.pipeline = Pipeline(self.environment)
         self.sync = sync
         self._plans: OrderedDict[Any, _Segment | None] = OrderedDict()  # None: seen once
         self._clock = 0  # counts runs of segments
+
+    def renew_devices(self) -> None:
+        """Looks again for the devices of the default ConfigProto; without one of the host, which the program may yet choose, those before stay."""
+        if not self._has_own_config:
+            with suppress(NotFoundError):
+                self.environment.devices = _devices(default_config())
 
     # --- one operation -----------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from penstock.graph.device import DeviceSpec
 from penstock.graph.dtypes import DType
 from penstock.opencl.drivers import find
 from penstock.opencl.host import host_kernel
-from penstock.opencl.memory import TYPES, DeviceMemory
+from penstock.opencl.memory import FRACTION, TYPES, DeviceMemory
 from penstock.program.devices import Device, DeviceKind, Kernel
 from penstock.program.ir import Node, RegionBody
 
@@ -27,37 +27,44 @@ class Gpu(DeviceKind):
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._queues: dict[int, DeviceQueue] = {}  # by number of the physical device
+        self._queues: dict[int, DeviceQueue] = {}  # by index: a physical device may be several
         self._numbers: dict[int, int] = {}  # which physical device is GPU:0, GPU:1, ... of this process
         self._memories: dict[str, DeviceMemory] = {}
 
     # --- devices -------------------------------------------------------------------------------------------------------------------------
 
     def devices(self, config: Any, task: str, incarnation: int) -> list[Device]:
-        """Those of the ConfigProto: ``device_count``, ``gpu_options.visible_device_list`` and ``per_process_gpu_memory_fraction``."""
+        """Those of the ConfigProto: ``device_count``, and of ``gpu_options`` the ``visible_device_list``, ``per_process_gpu_memory_fraction`` and
+        ``experimental.virtual_devices``."""
         count = config.device_count["GPU"] if config is not None and "GPU" in config.device_count else None
         if count == 0:
             return []
-        physical = find().devices
-        chosen = list(range(len(physical)))
+        total = self.physical()
+        chosen: list[tuple[int, int | None]] = [(number, None) for number in range(total)]
         fraction = 0.0
-        if config is not None and physical:
-            chosen = _visible(config.gpu_options.visible_device_list, len(physical))
-            fraction = config.gpu_options.per_process_gpu_memory_fraction
+        if config is not None and total:
+            options = config.gpu_options
+            chosen = _cut(_visible(options.visible_device_list, total), options.experimental.virtual_devices)
+            fraction = options.per_process_gpu_memory_fraction
         chosen = chosen[:count]
-        for index, number in enumerate(chosen):
+        for index, (number, _) in enumerate(chosen):
             before = self._numbers.setdefault(index, number)
             if before != number:
                 raise AlreadyExistsError(None, None, f"/device:GPU:{index} is OpenCL device {before} in this process, and cannot become "
                                          f"device {number}: all sessions have to give the same visible_device_list")
-        return [self._device(f"{task}/device:GPU:{index}", index, fraction, incarnation) for index in range(len(chosen))]
+        return [self._device(f"{task}/device:GPU:{index}", index, int(find().devices[number].global_mem_size * fraction) if limit is None else limit,
+                             incarnation) for index, (number, limit) in enumerate(chosen)]
 
-    def _device(self, name: str, index: int, fraction: float, incarnation: int) -> Device:
-        if fraction and index in self._numbers:
-            self.queue(index).limit_memory(fraction)
-        queue = self._queues.get(self._numbers[index])
-        limit = queue.pool.limit if queue is not None else int(find().devices[self._numbers[index]].global_mem_size * 0.9)
-        return Device.named(name, limit, incarnation)
+    def physical(self) -> int:
+        """What drivers of OpenCL offer."""
+        return len(find().devices)
+
+    def _device(self, name: str, index: int, limit: int, incarnation: int) -> Device:
+        if limit:
+            self.queue(index).pool.limit = limit
+        queue = self._queues.get(index)
+        have = queue.pool.limit if queue is not None else int(find().devices[self._numbers[index]].global_mem_size * FRACTION)
+        return Device.named(name, have, incarnation)
 
     def description(self, device: str) -> str:
         """As TensorFlow describes its GPUs: which one it is, and its name."""
@@ -73,9 +80,9 @@ class Gpu(DeviceKind):
             number = self._numbers.get(index)
             if number is None:
                 raise InvalidArgumentError(None, None, f"there is no /device:GPU:{index} in this process: {'; '.join(find().reasons)}")
-            if number not in self._queues:
-                self._queues[number] = DeviceQueue(find().devices[number], f"/device:GPU:{index}")
-            return self._queues[number]
+            if index not in self._queues:
+                self._queues[index] = DeviceQueue(find().devices[number], f"/device:GPU:{index}")
+            return self._queues[index]
 
     def memory(self, device: str) -> DeviceMemory:
         """The memory of a device, which is looked for when it is used."""
@@ -158,3 +165,13 @@ def _visible(text: str, count: int) -> list[int]:
     if unfit or len(set(numbers)) != len(numbers):
         raise InvalidArgumentError(None, None, f"visible_device_list '{text}': there are {count} OpenCL devices, each of which can be named once")
     return numbers
+
+
+def _cut(numbers: list[int], virtual: Any) -> list[tuple[int, int | None]]:
+    """The devices, each as many times as ``virtual_devices`` has memory limits for it: their numbers and limits in bytes, None for the usual one."""
+    if not virtual:
+        return [(number, None) for number in numbers]
+    if len(virtual) != len(numbers):
+        raise InvalidArgumentError(None, None, f"virtual_devices has {len(virtual)} entries for {len(numbers)} visible GPUs: there is one for each")
+    return [(number, None if limit is None else int(limit) << 20)
+            for number, each in zip(numbers, virtual) for limit in each.memory_limit_mb or [None]]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from penstock.opencl.pool import PooledBlock
     from penstock.opencl.queue import DeviceQueue
 
+FRACTION = 0.9  # of the device's memory, if the program does not say
 TYPES = frozenset((dt.float32, dt.float64, dt.float16, dt.bfloat16, dt.bool_, dt.int8, dt.int16, dt.int32, dt.int64, dt.uint8, dt.uint16, dt.uint32,
                    dt.uint64))
 

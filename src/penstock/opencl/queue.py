@@ -16,9 +16,9 @@ import pyopencl as cl
 
 from penstock.native.machine import cache
 from penstock.native.unsupported import Unsupported
+from penstock.opencl.memory import FRACTION
 from penstock.opencl.pool import Pool
 
-_FRACTION = 0.9  # of the device's memory, if the program does not say
 _OPTIONS = ["-cl-std=CL1.2", "-w"]
 _NO_CACHE: Any = False  # of pyopencl: ours is private to the user
 _WAITING = 64  # copies to the device whose host arrays are kept until they are done
@@ -52,14 +52,10 @@ class DeviceQueue:
         self.device, self.name, self.traits = device, name, _traits(device)
         self.context = cl.Context([device])
         self.queue = cl.CommandQueue(self.context)
-        self.pool = Pool(self._allocate, int(device.global_mem_size * _FRACTION), name)
+        self.pool = Pool(self._allocate, int(device.global_mem_size * FRACTION), name)
         self.lock = threading.RLock()  # arguments are set, and kernels enqueued, by one thread at a time
         self._programs: dict[str, Any] = {}
         self._copies: deque[Any] = deque()
-
-    def limit_memory(self, fraction: float) -> None:
-        """Lets this process have that part of the device's memory, or the usual part for 0."""
-        self.pool.limit = int(self.device.global_mem_size * (fraction or _FRACTION))
 
     def _allocate(self, nbytes: int) -> Any:
         if nbytes > self.device.max_mem_alloc_size:

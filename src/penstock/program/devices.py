@@ -75,6 +75,10 @@ class DeviceKind:
         count = config.device_count[self.name] if config is not None and self.name in config.device_count else self.count
         return [Device.named(f"{task}/device:{self.name}:{index}", self.memory_limit_bytes, incarnation) for index in range(count)]
 
+    def physical(self) -> int:
+        """How many of them the machine has, before any session chooses some or cuts them into several."""
+        return self.count
+
     def description(self, device: str) -> str:
         """What the device of this name is, for people; nothing, if there is nothing to say."""
         return ""

@@ -16,6 +16,7 @@ from penstock.execute.probe import Probe
 from penstock.graph import stacks
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.node import Operation, Tensor
+from penstock.program.default_config import default_config
 from penstock.program.devices import Device
 from penstock.session import backends
 from penstock.session.backend import PLAIN, step_options
@@ -36,7 +37,7 @@ class BaseSession:
         if config is not None and not isinstance(config, ConfigProto):
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
         self._graph = graph or _graph_for_sessions()
-        self._config = config if config is not None else ConfigProto()
+        self._config = config if config is not None else default_config()
         if not isinstance(target, (str, bytes)):
             raise TypeError(f"target must be a string, but got {type(target)}")
         self._target = target.decode() if isinstance(target, bytes) else target
