@@ -42,7 +42,7 @@ def _layers(model: Any) -> list[Any]:
 
 def _drawn(model: Any, expand_nested: bool) -> tuple[list[Any], list[tuple[Any, Any]]]:
     """(layers, pairs of connected ones); ``expand_nested`` has the layers of a model inside in its place."""
-    layers, edges = _layers(model), [(before, after) for before, after in _edges(model)]
+    layers, edges = _layers(model), _edges(model)
     if not expand_nested:
         return layers, edges
     inside = {layer: _drawn(layer, True) for layer in layers if hasattr(layer, "_is_graph_network")}
