@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -145,3 +146,45 @@ def test_pictures(tmp_path):
     path = keras.utils.plot_model(branching_model(), str(tmp_path / "model.png"), show_shapes=True)
     text = (tmp_path / "model.svg").read_text()
     assert path.endswith("model.svg") and text.startswith("<svg") and "shared: Dense" in text and text.count("<rect") == 6
+
+
+def nested_model():
+    inputs = keras.Input((4,), name="given")
+    inner = keras.Sequential([keras.layers.Dense(3, input_shape=(4,), name="one"), keras.layers.Dense(2, name="two")], name="inner")
+    return keras.Model(inputs, keras.layers.Dense(1, name="last")(inner(inputs)))
+
+
+def boxes_and_arrows(path):
+    """({text of a box: its corner}, pairs of texts that an arrow connects, from the first to the second)."""
+    text = path.read_text()
+    rects = [tuple(map(float, each)) for each in re.findall(r'<rect x="(.*?)" y="(.*?)" width="(.*?)" height="(.*?)"', text)]
+    names = [name.split(":")[0] for name in re.findall(r">([^<>]+)</text>", text)]
+
+    def at(x, y):
+        return next(name for name, (left, top, width, height) in zip(names, rects) if left <= x <= left + width and top <= y <= top + height)
+
+    arrows = [tuple(map(float, each)) for each in re.findall(r'<line x1="(.*?)" y1="(.*?)" x2="(.*?)" y2="(.*?)" stroke="black" marker-end', text)]
+    return dict(zip(names, rects)), [(at(x1, y1), at(x2, y2)) for x1, y1, x2, y2 in arrows]
+
+
+@pytest.mark.parametrize("rankdir, axis, grows", [("TB", 1, True), ("BT", 1, False), ("LR", 0, True), ("RL", 0, False)])
+def test_pictures_go_where_they_are_told(tmp_path, rankdir, axis, grows):
+    keras.utils.plot_model(nested_model(), str(tmp_path / "model.svg"), rankdir=rankdir)
+    places, arrows = boxes_and_arrows(tmp_path / "model.svg")
+    assert arrows == [("given", "inner"), ("inner", "last")] and min(min(place[:2]) for place in places.values()) > 0
+    assert all((places[before][axis] < places[after][axis]) == grows for before, after in arrows)
+
+
+def test_pictures_show_models_inside(tmp_path):
+    keras.utils.plot_model(nested_model(), str(tmp_path / "model.svg"), expand_nested=True)
+    places, arrows = boxes_and_arrows(tmp_path / "model.svg")
+    assert "inner" not in places and set(arrows[-2:]) == {("given", next(iter(places.keys() - {"given", "one", "two", "last"}))), ("two", "last")}
+    assert ("one", "two") in arrows
+    dot = keras.utils.model_to_dot(nested_model(), expand_nested=True).to_string()
+    assert "one: Dense" in dot and "inner" not in dot.replace("inner_input", "")
+
+
+def test_pictures_go_nowhere_else(tmp_path):
+    with pytest.raises(ValueError, match="one of 'TB', 'BT', 'LR', 'RL'; got 'up'"):
+        keras.utils.plot_model(nested_model(), str(tmp_path / "model.svg"), rankdir="up")
+    assert not (tmp_path / "model.svg").exists()

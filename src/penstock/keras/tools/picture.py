@@ -7,6 +7,7 @@ from xml.sax.saxutils import escape
 from penstock.keras.layers.wrappers import Wrapper
 from penstock.layers.nodes import history_of
 
+_DIRECTIONS = ("TB", "BT", "LR", "RL")
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 7.2, 22, 30, 34, 16
 
 
@@ -39,6 +40,24 @@ def _layers(model: Any) -> list[Any]:
     return list(model._layers) if model._is_graph_network else list(model.layers)
 
 
+def _drawn(model: Any, expand_nested: bool) -> tuple[list[Any], list[tuple[Any, Any]]]:
+    """(layers, pairs of connected ones); ``expand_nested`` has the layers of a model inside in its place."""
+    layers, edges = _layers(model), _edges(model)
+    if not expand_nested:
+        return layers, edges
+    inside = {layer: _drawn(layer, True) for layer in layers if hasattr(layer, "_is_graph_network")}
+    first, last = ({layer: [each for each in own if all(edge[side] is not each for edge in pairs)] for layer, (own, pairs) in inside.items()}
+                   for side in (1, 0))
+    expanded = [each for layer in layers for each in (inside[layer][0] if layer in inside else [layer])]
+    outer = [(start, end) for before, after in edges for start in last.get(before, [before]) for end in first.get(after, [after])]
+    return list(dict.fromkeys(expanded)), list(dict.fromkeys([edge for _, pairs in inside.values() for edge in pairs] + outer))
+
+
+def _check_direction(rankdir: str) -> None:
+    if rankdir not in _DIRECTIONS:
+        raise ValueError(f"`rankdir` is where a picture goes to, one of {', '.join(map(repr, _DIRECTIONS))}; got {rankdir!r}.")
+
+
 class Dot:
     """A graph in graphviz's language."""
 
@@ -58,13 +77,15 @@ class Dot:
 def model_to_dot(model: Any, show_shapes: bool = False, show_layer_names: bool = True, rankdir: str = "TB", expand_nested: bool = False,
                  dpi: int = 96, subgraph: bool = False) -> Dot:
     """``tf.keras.utils.model_to_dot``: the layers and how they are connected."""
+    _check_direction(rankdir)
+    layers, edges = _drawn(model, expand_nested)
     lines = ["digraph {", f"  graph [rankdir={rankdir}, dpi={dpi}, concentrate=true];", "  node [shape=record];"]
-    names = {layer: f"layer{index}" for index, layer in enumerate(_layers(model))}
+    names = {layer: f"layer{index}" for index, layer in enumerate(layers)}
     for layer, name in names.items():
         label = "|".join(text.replace("\\", "\\\\").replace('"', '\\"').replace("{", "\\{").replace("}", "\\}").replace("|", "\\|")
                          for text in _rows(layer, show_shapes, show_layer_names))
         lines.append(f'  {name} [label="{{{label}}}"];')
-    lines += [f"  {names[before]} -> {names[after]};" for before, after in _edges(model) if before in names]
+    lines += [f"  {names[before]} -> {names[after]};" for before, after in edges if before in names]
     return Dot("\n".join([*lines, "}"]) + "\n")
 
 
@@ -78,26 +99,33 @@ def plot_model(model: Any, to_file: str = "model.png", show_shapes: bool = False
         model_to_dot(model, show_shapes, show_layer_names, rankdir, expand_nested, dpi).write(to_file)
         return to_file
     path = to_file if to_file.endswith(".svg") else f"{to_file.rpartition('.')[0] or to_file}.svg"
+    picture = svg(model, show_shapes, show_layer_names, rankdir, expand_nested)
     with open(path, "w", encoding="utf-8") as file:
-        file.write(svg(model, show_shapes, show_layer_names, rankdir))
+        file.write(picture)
     return path
 
 
-def svg(model: Any, show_shapes: bool = False, show_layer_names: bool = True, rankdir: str = "TB") -> str:
+def svg(model: Any, show_shapes: bool = False, show_layer_names: bool = True, rankdir: str = "TB", expand_nested: bool = False) -> str:
     """The picture of a model: layers in rows, by their distance from the inputs."""
-    layers, edges = _layers(model), _edges(model)
+    _check_direction(rankdir)
+    sideways, backwards = rankdir in ("LR", "RL"), rankdir in ("BT", "RL")
+    layers, edges = _drawn(model, expand_nested)
     level: dict[Any, int] = {}
     for layer in layers:
         level[layer] = max((level[before] + 1 for before, after in edges if after is layer and before in level), default=0)
     texts = {layer: _rows(layer, show_shapes, show_layer_names) for layer in layers}
     sizes: dict[Any, tuple[float, float]] = {layer: (max(map(len, texts[layer])) * _WIDTH + 20, len(texts[layer]) * _HEIGHT) for layer in layers}
     rows = [[layer for layer in layers if level[layer] == number] for number in range(max(level.values(), default=-1) + 1)]
-    places, width, height = _places(rows, sizes, sideways=rankdir in ("LR", "RL"))
+    places, width, height = _places(rows, sizes, sideways)
+    if backwards:
+        places = {layer: (width - x - sizes[layer][0], y) if sideways else (x, height - y - sizes[layer][1]) for layer, (x, y) in places.items()}
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" font-family="sans-serif" font-size="12">',
              '<defs><marker id="tip" markerWidth="8" markerHeight="8" refX="7" refY="4" orient="auto"><path d="M0,0 L8,4 L0,8 z"/></marker></defs>']
     for before, after in edges:
         if before in places and after in places:
-            x1, y1, x2, y2 = _ends(places[before], sizes[before], places[after], sizes[after], rankdir in ("LR", "RL"))
+            upper, lower = (after, before) if backwards else (before, after)
+            ends = _ends(places[upper], sizes[upper], places[lower], sizes[lower], sideways)
+            x1, y1, x2, y2 = (*ends[2:], *ends[:2]) if backwards else ends
             lines.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="black" marker-end="url(#tip)"/>')
     for layer, (x, y) in places.items():
         lines += _box(x, y, *sizes[layer], texts[layer])
