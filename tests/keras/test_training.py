@@ -356,3 +356,11 @@ def test_weights_of_steps_need_steps():
     model.compile("sgd", "mse", sample_weight_mode="temporal")
     with pytest.raises(ValueError, match="restricted to outputs that are at least 3D"):
         model.fit(np.ones((4, 2)), np.ones((4, 1)), verbose=0)
+
+
+@pytest.mark.parametrize("callback", [tf.keras.callbacks.LearningRateScheduler(lambda epoch: 0.1), tf.keras.callbacks.ReduceLROnPlateau("loss")])
+def test_a_schedule_is_not_changed_by_callbacks(callback):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])
+    model.compile(tf.keras.optimizers.SGD(tf.keras.optimizers.schedules.ExponentialDecay(0.1, 5, 0.5)), "mse")
+    with pytest.raises(ValueError, match="learning rate of SGD is the schedule ExponentialDecay, which this callback cannot read"):
+        model.fit(np.ones([4, 2]), np.ones([4, 1]), callbacks=[callback], verbose=0)

@@ -26,7 +26,11 @@ def _direction(mode: str, monitor: str, who: str, larger: tuple[str, ...] = ("ac
 def _learning_rate(model: Any) -> float:
     if not hasattr(model.optimizer, "lr"):
         raise ValueError('Optimizer must have a "lr" attribute.')
-    return values_of([model.optimizer.lr])[0]
+    rate = model.optimizer.lr
+    if callable(rate):
+        raise ValueError(f"The learning rate of {type(model.optimizer).__name__} is the schedule {type(rate).__name__}, which this callback cannot "
+                         "read or change: give the optimizer a number, or leave the callback out.")
+    return values_of([rate])[0]
 
 
 def _takes_two(schedule: Callable[..., Any]) -> bool:
