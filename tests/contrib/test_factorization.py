@@ -31,3 +31,18 @@ def test_small_batches(every):
         for _ in range(3):
             session.run(train_op)
         assert not np.allclose(session.run(clusters), before)
+
+
+def test_small_batches_as_with_one_thread():
+    """TensorFlow 1.15's numbers with one thread; with more, counts may be raised before they are read, and the second loss is 317.749."""
+    rng = np.random.RandomState(0)
+    points = np.concatenate([rng.randn(40, 2) + center for center in ((0, 0), (5, 5), (0, 6))]).astype(np.float32)
+    kmeans = tf.contrib.factorization.KMeans(tf.constant(points), 3, initial_clusters=points[[3, 50, 110]], use_mini_batch=True)
+    _, _, distances, _, init_op, train_op = kmeans.training_graph()
+    loss = tf.reduce_sum(distances)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(init_op)
+        losses = [session.run([loss, train_op])[0] for _ in range(20)]
+        assert session.run(tf.global_variables()[-1]).tolist() == [801, 801, 801]
+    np.testing.assert_allclose([*losses[:4], losses[-1]], [569.255, 231.315, 231.166, 231.137, 231.115], atol=1e-3)

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 import penstock as tf
+from support.imperative import imperative
 
 
 @pytest.fixture(autouse=True)
@@ -110,3 +111,28 @@ def test_a_block_that_is_entered_by_hand_lasts():
     tf.variable_scope("a").__enter__()
     gc.collect()
     assert tf.get_variable("x", []).name == "a/x:0"
+
+
+def test_imperative_scopes_share_nothing():
+    """TensorFlow 1.15: AUTO_REUSE whatever is asked for, a new variable each time, and names that need not differ."""
+    with imperative():
+        assert tf.get_variable_scope().reuse is tf.AUTO_REUSE and tf.get_variable_scope().use_resource
+        with tf.variable_scope("a", reuse=True) as scope:
+            first, second = (tf.get_variable("v", initializer=[value]) for value in (1.0, 2.0))
+        assert scope.reuse is tf.AUTO_REUSE and first.name == second.name == "a/v:0"
+        assert (first.numpy(), second.numpy()) == (1.0, 2.0)
+        with tf.variable_scope("b"):
+            tf.get_variable_scope().reuse_variables()
+            assert tf.get_variable("v", initializer=3.0).numpy() == 3.0 and tf.get_variable_scope().reuse is True
+        assert len(list(tf.get_variable_scope().get_collection("variables"))) == 0
+        assert tf.layers.dense(tf.ones([1, 2]), 2, name="n", reuse=True).shape == (1, 2)
+        with pytest.raises(ValueError, match="use_resource cannot be set to false"):
+            tf.get_variable_scope().set_use_resource(False)
+        with pytest.raises(NotImplementedError, match="Caching devices"):
+            tf.get_variable_scope().set_caching_device("/cpu:0")
+        store = tf.contrib.eager.EagerVariableStore()
+        with store.as_default():
+            with tf.variable_scope("c", reuse=True):
+                kept = tf.get_variable("v", [2])
+            with tf.variable_scope("c"):
+                assert tf.get_variable("v", [2]) is kept

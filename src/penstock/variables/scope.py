@@ -32,7 +32,7 @@ class VariableScope:
                  partitioner: Any = None, custom_getter: Any = None, name_scope: str = "", dtype: Any = dtypes.float32,
                  use_resource: bool | None = None, constraint: Any = None) -> None:
         self._name, self._name_scope = name, name_scope
-        self._reuse = reuse
+        self._reuse = AUTO_REUSE if default_graph().imperative else reuse  # there, names do not share variables
         self._initializer, self._regularizer, self._partitioner = initializer, regularizer, partitioner
         self._caching_device, self._custom_getter = caching_device, custom_getter
         self._dtype, self._use_resource, self._constraint = dtype, use_resource, constraint
@@ -49,8 +49,8 @@ class VariableScope:
 
     @property
     def reuse(self) -> Any:
-        """False, True or AUTO_REUSE."""
-        return self._reuse
+        """False, True or AUTO_REUSE, as it always is in imperative style."""
+        return AUTO_REUSE if not self._reuse and default_graph().imperative else self._reuse
 
     @property
     def initializer(self) -> Any:
@@ -85,7 +85,7 @@ class VariableScope:
     @property
     def use_resource(self) -> bool | None:
         """Are ResourceVariables made? None leaves it to the global setting."""
-        return self._use_resource
+        return True if default_graph().imperative else self._use_resource
 
     @property
     def constraint(self) -> Any:
@@ -106,6 +106,8 @@ class VariableScope:
 
     def set_caching_device(self, caching_device: Any) -> None:
         """Sets the default caching device."""
+        if default_graph().imperative:
+            raise NotImplementedError("Caching devices are not yet supported when eager execution is enabled: leave them out.")
         self._caching_device = caching_device
 
     def set_partitioner(self, partitioner: Any) -> None:
@@ -122,6 +124,8 @@ class VariableScope:
 
     def set_use_resource(self, use_resource: bool) -> None:
         """Sets the default kind."""
+        if default_graph().imperative and not use_resource:
+            raise ValueError("When eager execution is enabled, use_resource cannot be set to false: values have no references.")
         self._use_resource = use_resource
 
     def get_collection(self, name: Any) -> list[Any]:
@@ -148,6 +152,8 @@ class VariableScope:
                      aggregation: VariableAggregation = VariableAggregation.NONE) -> Any:
         """The variable of this name in this scope, made with the scope's defaults."""
         full_name = f"{self._name}/{name}" if self._name else name
+        if default_graph().imperative:  # a new variable each time; a store of imperative style shares what it keeps
+            reuse, use_resource = False, True
         with name_scope(None):  # names of variables come from variable scopes alone
             if dtype is not None and initializer is not None and not callable(initializer):
                 initial_dtype = to_tensor(initializer).dtype.base_dtype

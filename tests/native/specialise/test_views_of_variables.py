@@ -47,3 +47,23 @@ def test_reductions_and_broadcasts_that_hand_on_a_view(see, use_resource):
         for _ in range(2):
             session.run(steps)
         assert session.run(w) == 3.0 and not session.run(v).any()
+
+
+@pytest.mark.parametrize("view", [lambda c: tf.reshape(c, [3, 1]), tf.squeeze, lambda c: tf.expand_dims(c, 0), lambda c: tf.reduce_sum(c[None], 0)],
+                         ids=["reshape", "squeeze", "expand", "sum"])
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_a_view_between_two_writes(use_resource, view):
+    """It waits for the first one, and the second waits for it: it has the value between them, though one loop does it all."""
+    c = tf.get_variable("c", [3], initializer=tf.zeros_initializer(), use_resource=use_resource)
+    with tf.control_dependencies([tf.assign_add(c, [1.0, 2.0, 3.0])]):
+        between = view(c)
+    with tf.control_dependencies([between]):
+        last = tf.assign_sub(c, tf.reshape(10.0 * between, [3])).op
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        expected = np.zeros(3)
+        for _ in range(4):
+            expected += [1.0, 2.0, 3.0]
+            np.testing.assert_allclose(session.run([between, last])[0].ravel(), expected)
+            expected -= 10 * expected
+        np.testing.assert_allclose(session.run(c), expected)

@@ -276,3 +276,13 @@ def test_a_variable_may_be_the_condition(read, use_resource):
         assert [session.run(chosen) for _ in range(3)] == [b"no"] * 3
         session.run(flag.assign(True))
         assert session.run(chosen) == b"yes"
+
+
+def test_operations_as_branches_tell_which_one_ran():
+    """The value in the place of an operation is the condition's, as in TensorFlow 1.15."""
+    pred = tf.placeholder(tf.bool, [])
+    lone, pair = tf.cond(pred, tf.no_op, tf.no_op), tf.cond(pred, lambda: (tf.no_op(), tf.constant(2.0)), lambda: (tf.no_op(), tf.constant(3.0)))
+    case = tf.case([(pred, tf.no_op)], default=tf.no_op)
+    with tf.Session() as session:
+        for value in (True, False):
+            assert session.run([lone, pair, case], {pred: value}) == [value, (value, 2.0 if value else 3.0), value]

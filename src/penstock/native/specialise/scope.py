@@ -227,6 +227,11 @@ class Scope:
 
     def _emit(self, group: list[Item]) -> None:
         views = self._views_of_written(group)
+        late = next((index for index, item in enumerate(group) if item in views and any(map(written_variables, group[:index]))), None)
+        if late is not None:  # it sees what was written, and not what others of the group write
+            self._emit(group[:late])
+            self._emit(group[late:])
+            return
         if views:  # before the write, like all others
             self._emit(views)
             group = [item for item in group if item not in views]

@@ -100,8 +100,8 @@ def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable
         if isinstance(graph, FuncGraph):
             pred = graph.capture(pred)
         in_place = graph.has_branches_in_place
-        then = _Branch("cond_true", "true_fn", true_fn, graph.next_op_seed() + 4 if in_place else 0)
-        branches = [then, _Branch("cond_false", "false_fn", false_fn, then.graph.next_op_seed() if in_place else 0)]
+        then = _Branch("cond_true", True, true_fn, graph.next_op_seed() + 4 if in_place else 0)
+        branches = [then, _Branch("cond_false", False, false_fn, then.graph.next_op_seed() if in_place else 0)]
         _check_same(*branches)
         if in_place:
             graph.imply(3 + sum(branch.graph.counted_operations() for branch in branches))
@@ -118,20 +118,20 @@ def _only_item(result: Any) -> Any:
 class _Branch:
     """A branch of a conditional: its graph, and the structure of what it returns."""
 
-    def __init__(self, name: str, label: str, function: Callable[[], Any], operations_before: int) -> None:
+    def __init__(self, name: str, pred: bool, function: Callable[[], Any], operations_before: int) -> None:
         self.graph, self.result = trace(name, function, operations_before=operations_before)
         if self.result is None:
-            raise ValueError(f"{label} must have a return value.")
+            raise ValueError(f"{'true_fn' if pred else 'false_fn'} must have a return value.")
         self.leaves = nest.flatten(self.result)
         with self.graph.as_default():
-            self.leaves = [_as_leaf(leaf) for leaf in self.leaves]
+            self.leaves = [_as_leaf(leaf, pred) for leaf in self.leaves]
             self.graph.outputs = [self.graph.capture(to_tensor(part)) for leaf in self.leaves for part in parts_of(leaf)]
 
 
-def _as_leaf(leaf: Any) -> Any:
-    if isinstance(leaf, Operation):  # an op has no value: something to wait for
+def _as_leaf(leaf: Any, pred: bool) -> Any:
+    if isinstance(leaf, Operation):  # an op has no value: something to wait for, which tells the branch
         with control_dependencies([leaf]):
-            return constant(True, name="done")
+            return constant(pred, name="done")
     return leaf if isinstance(leaf, (SparseTensor, IndexedSlices)) or hasattr(leaf, "with_flow") else to_tensor(leaf)
 
 
