@@ -31,12 +31,10 @@ class WrappedFunction(TracedFunction):
             super().__init__(function, (signature, {}), leaves, signature, names)
         self.graph.variables = variables  # type: ignore[attr-defined]
         arguments = self.graph.inputs[:len(leaves)]
-        # Outputs that the function only hands through, or that it captures, are tensors of the graph as well.
-        self._called = self.prune(arguments, nest.pack_sequence_as(self._result, self._inside()))
-
-    def _inside(self) -> list[Any]:
-        """The leaves of what the function returned, as tensors of its graph."""
-        return [self.graph.capture(leaf) if isinstance(leaf, Tensor) else leaf for leaf in self._leaves]
+        # Outputs are those that the function returned, not ones that wait for all its effects: of those a part need not run any.
+        inside = [self.graph.capture(leaf) if isinstance(leaf, Tensor) else leaf for leaf in self._leaves]
+        self.graph.outputs = [leaf for leaf in inside if isinstance(leaf, Tensor)]
+        self._called = self.prune(arguments, nest.pack_sequence_as(self._result, inside))
 
     def call(self, graph: Graph, tensors: list[Tensor]) -> Any:
         """What the function returns for these tensors."""
