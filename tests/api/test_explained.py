@@ -18,9 +18,14 @@ def test_calls_explain_themselves():
         tf.distribute.experimental.TPUStrategy()
     with pytest.raises(tf.errors.UnimplementedError, match="AdamParameters describes an embedding table"):
         tf.tpu.experimental.AdamParameters(0.1)
+    with pytest.raises(tf.errors.UnimplementedError, match="`penstock export MODEL` compiles"):
+        tf.lite.TFLiteConverter.from_session(None, [], [])
+    with pytest.raises(tf.errors.UnimplementedError, match="Interpreter belongs to TensorFlow Lite"):
+        tf.contrib.lite.Interpreter(model_path="model.tflite")
     tf.install_as_tensorflow(era=False)
     namespaces = (tf.contrib.tensorrt, tf.contrib.tpu, tf.contrib.distribute, tf.contrib.summary, tf.tpu.experimental,
-                  tf.estimator.tpu.experimental, importlib.import_module("tensorflow.python.ops.collective_ops"))
+                  tf.estimator.tpu.experimental, tf.lite, tf.lite.experimental,
+                  importlib.import_module("tensorflow.python.ops.collective_ops"))
     for name in REASONS:
         assert any(REASONS[name] in getattr(namespace, name).__doc__ for namespace in namespaces if hasattr(namespace, name))
 

@@ -19,7 +19,12 @@ _COLLECTIVES = "is a collective operation, told from others by keys, and there a
 _CLOUD = "talks to services of Google Cloud, for which Penstock has no client. Copy the files to a disk that every task sees, and read them there"
 _PROFILER = "records a trace with TensorFlow's own profiler. tf.profiler.Profiler, tf.train.ProfilerHook and `penstock explain` measure steps"
 
+_LITE = ("belongs to TensorFlow Lite, for which Penstock writes and reads no files. `penstock export MODEL` compiles a SavedModel or frozen graph "
+         "to a library for phones, boards and browsers, with 8 bits by --quantize")
+
 REASONS: dict[str, str] = {
+    **dict.fromkeys(("Interpreter", "OpHint", "RepresentativeDataset", "TFLiteConverter", "TargetSpec", "TocoConverter", "toco_convert",
+                     "convert_op_hints_to_stubs", "get_potentially_supported_ops", "load_delegate"), _LITE),
     **dict.fromkeys(("infeed_dequeue", "infeed_dequeue_tuple", "infeed_enqueue", "infeed_enqueue_tuple", "outfeed_dequeue", "outfeed_dequeue_tuple",
                      "outfeed_enqueue", "outfeed_enqueue_tuple", "InfeedQueue"), _QUEUES),
     **dict.fromkeys(("Topology", "DeviceAssignment", "device_assignment"), _PLACES),
@@ -37,6 +42,9 @@ REASONS: dict[str, str] = {
     "create_inference_graph": _TENSORRT, "calib_graph_to_infer_graph": _TENSORRT,
 }
 
+_CONVERTS = ("from_frozen_graph", "from_keras_model_file", "from_saved_model", "from_session")
+METHODS: dict[str, tuple[str, ...]] = {"TFLiteConverter": _CONVERTS, "TocoConverter": _CONVERTS}  # of classes, which explain themselves too
+
 
 def __getattr__(name: str) -> Callable[..., Any]:
     if name not in REASONS:
@@ -47,5 +55,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
 
     refuse.__name__ = refuse.__qualname__ = name
     refuse.__doc__ = f"Not possible here: it {REASONS[name]}."
+    for method in METHODS.get(name, ()):
+        setattr(refuse, method, refuse)
     globals()[name] = refuse
     return refuse

@@ -268,7 +268,7 @@ MODULES = {
     "eager.execution_callbacks": "penstock.api.contrib.eager",
     "eager.test": "penstock.api.test",
     "eager.custom_gradient": "", "eager.profiler": "",
-    "eager.wrap_function": "penstock.api.root",
+    "eager.wrap_function": "penstock.imperative.wrap_function",
     "framework.config": "penstock.api.config penstock.api.config.experimental penstock.api.config.threading",
     "grappler.tf_optimizer": "penstock.saved_model.tf_optimizer",
     "keras.testing_utils": "penstock.api.inside_util",

@@ -10,8 +10,8 @@ TABLE = {
     "penstock.rnn.multi": "MultiRNNCell",
     "penstock.rnn.wrappers": "DropoutWrapper ResidualWrapper DeviceWrapper",
     "penstock.rnn.projections": "EmbeddingWrapper InputProjectionWrapper OutputProjectionWrapper",
-    "penstock.rnn.linear": "linear _linear=linear",
+    "penstock.rnn.linear": "linear",
 }
 OLDER = {"EmbeddingWrapper": "contrib.rnn.EmbeddingWrapper", "InputProjectionWrapper": "contrib.rnn.InputProjectionWrapper",
-         "OutputProjectionWrapper": "contrib.rnn.OutputProjectionWrapper", "linear": "layers.dense", "_linear": "layers.dense"}
+         "OutputProjectionWrapper": "contrib.rnn.OutputProjectionWrapper", "linear": "layers.dense"}
 publish(__name__, TABLE, older=OLDER)

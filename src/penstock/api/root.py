@@ -186,6 +186,7 @@ TABLE = {
     "penstock.imperative.context": "executing_eagerly enable_eager_execution disable_eager_execution",
     "penstock.imperative.tape": "GradientTape",
     "penstock.imperative.function": "function",
+    "penstock.imperative.wrap_function": "wrap_function",
     "penstock.imperative.py_function": "py_function",
     "penstock.api.behavior": "enable_v2_behavior disable_v2_behavior "
                              "enable_control_flow_v2 disable_control_flow_v2 control_flow_v2_enabled enable_v2_tensorshape "
@@ -195,13 +196,13 @@ TABLE = {
 SUBMODULES = (
     "app audio autograph bitwise compat config contrib data debugging distribute distributions dtypes estimator examples feature_column flags gfile "
     "graph_util image initializers "
-    "io keras layers linalg logging lookup losses manip math metrics nest nn profiler python_io pywrap_tensorflow quantization queue "
+    "io keras layers linalg lite logging lookup losses manip math metrics nest nn profiler python_io pywrap_tensorflow quantization queue "
     "ragged random raw_ops resource_loader saved_model sets signal sparse spectral strings summary sysconfig test tpu train "
     "user_ops version xla"
 )
 # Built later: a new namespace module moves its name from here to SUBMODULES.
 MISSING = (
-    "experimental lite"
+    "experimental"
 )
 OLDER = {
     "sub": "subtract", "mul": "multiply", "neg": "negative", "inv": "reciprocal", "pack": "stack", "unpack": "unstack", "select": "where",

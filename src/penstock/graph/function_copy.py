@@ -8,7 +8,7 @@ from penstock.errors import UnimplementedError
 from penstock.graph.function import FuncGraph
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
-from penstock.graph.traverse import in_order
+from penstock.graph.traverse import in_order, operations_behind
 
 
 def add_copy(function: FuncGraph, target: Graph, inputs: Sequence[Tensor]) -> dict[Tensor, Tensor]:
@@ -16,9 +16,19 @@ def add_copy(function: FuncGraph, target: Graph, inputs: Sequence[Tensor]) -> di
 
     Functions of conditionals and loops, to which gradients add what they need, are copied too.
     """
-    known, operations = dict(zip(function.inputs, inputs)), dict[Operation, Operation]()
+    return _add(function, target, dict(zip(function.inputs, inputs)), in_order(set(function._ops)))
+
+
+def add_part(function: FuncGraph, target: Graph, known: dict[Tensor, Tensor], fetches: Sequence[Tensor], targets: Sequence[Operation]
+             ) -> dict[Tensor, Tensor]:
+    """Like ``add_copy``, with the operations behind ``fetches`` and ``targets`` only, up to the tensors that are ``known`` in ``target``."""
+    return _add(function, target, dict(known), operations_behind(fetches, targets, known))
+
+
+def _add(function: FuncGraph, target: Graph, known: dict[Tensor, Tensor], added: Sequence[Operation]) -> dict[Tensor, Tensor]:
+    operations = dict[Operation, Operation]()
     arguments = {tensor.op for tensor in function.inputs}
-    for op in in_order(set(function._ops)):
+    for op in added:
         if op in arguments:
             continue
         if op.definition.control_flow:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from penstock.api._table import publish
 
-TABLE: dict[str, str] = {"penstock.api.keras:": "keras"}
+TABLE: dict[str, str] = {"penstock.api.keras:": "keras", "penstock.api.lite:": "lite"}
 SUBMODULES = (
     "all_reduce autograph boosted_trees checkpoint cloud cluster_resolver compiler copy_graph crf cudnn_rnn data deprecated distribute distributions "
     "eager estimator factorization feature_column framework gan graph_editor grid_rnn image input_pipeline integrate layers learn legacy_seq2seq "
@@ -14,7 +14,7 @@ SUBMODULES = (
 # Built later, or never: a new namespace module moves its name from here to SUBMODULES.
 MISSING = (
     "batching bayesflow constrained_optimization ffmpeg kernel_methods "
-    "labeled_tensor lite periodic_resample proto quantization receptive_field "
+    "labeled_tensor periodic_resample proto quantization receptive_field "
     "reduce_slice_ops remote_fused_graph rpc specs stat_summarizer timeseries"
 )
 publish(__name__, TABLE, SUBMODULES, MISSING)
