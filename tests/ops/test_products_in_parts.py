@@ -8,7 +8,8 @@ import penstock as tf
 
 
 @pytest.mark.parametrize("rows, inner, columns, calls", [
-    (256, 64, 128, 5), (64, 256, 128, 6), (2, 500, 900, 2), (1, 1000, 1000, 1), (1000, 1000, 1, 1), (64, 64, 64, 1), (512, 512, 512, 1), (0, 64, 128, 1)])
+    (256, 64, 128, 5), (64, 256, 128, 6), (2, 500, 900, 2), (1, 1000, 1000, 1), (1000, 1000, 1, 1), (64, 64, 64, 1),
+    (512, 512, 512, 1), (0, 64, 128, 1)])
 def test_calls_of_blas(rows, inner, columns, calls, monkeypatch):
     seen, product = [], np.matmul
 
