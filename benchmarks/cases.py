@@ -48,7 +48,9 @@ CASES = {case.name: case for case in (
         ("volumes", "volumes of 16x32x32: three convolutions of 3x3x3, batch 2"), ("mobile", "depthwise convolutions, 128x128, batch 4"),
         ("segmentation", "U-Net, 96x96, batch 2"), ("speech", "CTC, 400 steps, 60 labels, batch 16"),
         ("gaussian_process", "Gaussian process, 200 points, float64"), ("graph_network", "graph network, 40,000 edges"),
-        ("maxout", "maxout of 4, 512 x 256"), ("noise_contrast", "word vectors by NCE, 50,000 x 128"))),
+        ("maxout", "maxout of 4, 512 x 256"), ("noise_contrast", "word vectors by NCE, 50,000 x 128"),
+        ("experts", "mixture of 4 experts, 1024 x 64"), ("critic", "WGAN-GP, 784-256-256, batch 64"),
+        ("segments", "segment mean and max, 20,000 x 64 into 1,000"))),
     Case("queue", "FIFOQueue, two runners, matmul of a batch", 1.0, peers="tf"),
     *(Case(f"{name}_{style}{batch}", f"{label}, of {of}", 1.03, peers="hand") for name, batch, label in (
         ("mlp", "", "MLP"), ("lstm", "", "LSTM LM"), ("resnet", "_4", "ResNet-18-like, batch 4"), ("alexnet", "_16", "AlexNet, batch 16"))

@@ -114,8 +114,45 @@ def noise_contrast(tf, p):
     return tf.reduce_mean(tf.nn.nce_loss(p(words, size), p(words), labels, hidden, 64, words))
 
 
+def experts(tf, p):
+    """A mixture of experts: each row goes to one of them, so how many each gets is known in the step only."""
+    batch, width, number = 1024, 64, 4
+    x = tf.constant(data.normal(batch, width))
+    gates = tf.nn.softmax(tf.matmul(x, p(width, number)))
+    chosen = tf.cast(tf.argmax(gates, 1), tf.int32)
+    parts, places = (tf.dynamic_partition(each, chosen, number) for each in (x, tf.range(batch)))
+    hidden = tf.dynamic_stitch(places, [tf.nn.relu(tf.matmul(part, p(width, 128))) for part in parts])
+    return _cross_entropy(tf, tf.matmul(hidden * tf.expand_dims(tf.reduce_max(gates, 1), 1), p(128, 10)), 10)
+
+
+def critic(tf, p):
+    """A Wasserstein GAN whose critic's gradient is kept near 1: gradients of gradients."""
+    batch, real = 64, tf.constant(data.normal(64, 784))
+    weights = p(784, 256), p(256, 256), p(256, 1)
+
+    def judge(x):
+        for matrix in weights[:-1]:
+            x = tf.nn.leaky_relu(tf.matmul(x, matrix))
+        return tf.matmul(x, weights[-1])
+
+    made = tf.tanh(tf.matmul(tf.nn.relu(tf.matmul(tf.random_normal([batch, 64], seed=1), p(64, 256))), p(256, 784)))
+    share = tf.random_uniform([batch, 1], seed=2)
+    mixed = share * real + (1.0 - share) * made
+    lengths = tf.sqrt(tf.reduce_sum(tf.square(tf.gradients(judge(mixed), mixed)[0]), 1) + 1e-8)
+    return tf.reduce_mean(judge(made)) - tf.reduce_mean(judge(real)) + 10.0 * tf.reduce_mean(tf.square(lengths - 1.0))
+
+
+def segments(tf, p):
+    """Means and maxima of sorted segments, whose number is known in the step only."""
+    rows, width = 20_000, 64
+    ids = tf.placeholder_with_default(np.sort(_random.randint(0, 1000, rows)).astype(np.int32), [rows])
+    hidden = tf.nn.relu(tf.matmul(tf.constant(data.normal(rows, width)), p(width, width)))
+    pooled = tf.concat([tf.segment_mean(hidden, ids), tf.segment_max(hidden, ids)], 1)
+    return tf.reduce_mean(tf.square(tf.matmul(pooled, p(2 * width, 10))))
+
+
 MODELS = {function.__name__: function for function in (
-    volumes, mobile, segmentation, speech, gaussian_process, graph_network, maxout, noise_contrast)}
+    volumes, mobile, segmentation, speech, gaussian_process, graph_network, maxout, noise_contrast, experts, critic, segments)}
 
 
 def loss(tf, case):

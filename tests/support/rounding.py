@@ -51,7 +51,7 @@ class Rounding:
     def kernel_of(self, node: Any, environment: Any) -> Callable[..., Any]:
         """``kernel_of``, with a kernel whose results are rounded at random."""
         kernel = self._kernel_of(node, environment)
-        if node.definition.stateful or node.definition.shape_only or not node.inputs:
+        if node.definition.stateful or node.definition.shape_only or node.definition.list_role or not node.inputs:
             return kernel
 
         def rounded(*inputs: Any, spare: Any = ()) -> Any:  # nothing is written over: the inputs are used twice
