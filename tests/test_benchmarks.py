@@ -62,9 +62,9 @@ def test_the_paper_s_page_finds_the_rows_of_the_cluster_benchmark():
 @pytest.mark.graph
 def test_the_paper_s_page_shows_null_steps_beside_tensorflow_s_or_those_of_the_cluster_benchmark(tmp_path):
     page, runs = load("paper_runs"), load("runs").Runs(tmp_path / "runs.json")
-    runs.measure((page.PENSTOCK, "scalar", 1), 1, lambda: {"median": 0.001, "p10": 0.0005, "p90": 0.002})
+    runs.measure((page.PENSTOCK, "scalar", 1), 1, lambda: {"rate": 1000.0, "others": 0.0, "median": 0.001, "p10": 0.0005, "p90": 0.002})
     assert page.null_steps(runs) == page.recorded_null_steps()
-    runs.measure((page.TENSORFLOW, "scalar", 1), 1, lambda: {"median": 0.002, "p10": 0.001, "p90": 0.003})
+    runs.measure((page.TENSORFLOW, "scalar", 1), 1, lambda: {"rate": 500.0, "others": 0.0, "median": 0.002, "p10": 0.001, "p90": 0.003})
     assert "| scalar | 1 | 1.00 | 0.50 | 2.00 | 2.00 | 1.00 | 3.00 | 2.00 |" in page.null_steps(runs)
 
 

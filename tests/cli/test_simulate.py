@@ -161,9 +161,11 @@ def test_a_program_without_a_cluster_says_so(tmp_path, capfd):
 def test_a_device_that_no_task_has_is_named(tmp_path, capfd):
     path = tmp_path / "lost.py"
     path.write_text(PROGRAM.replace("b = tf.get_variable", "with tf.device('/job:ps/task:7'): b = tf.get_variable"))
-    assert simulate.main(["--ps", "1", str(path)]) == 1
+    assert simulate.main(["--ps", "1", "--workers", "2", str(path)]) == 1
     said = capfd.readouterr().err
     assert "/job:ps/task:7" in said and "could not be measured" in said
+    assert "/job:ps/replica:0/task:0/device:CPU:0 ], and those of /job:worker/replica:0/task:1. Make sure" in said
+    assert "a cluster with a task /job:ps/task:7" in said and "soft_placement" not in said and "--chief" not in said
 
 
 def test_what_does_not_fit_into_memory(program, capsys):
@@ -224,7 +226,14 @@ def test_the_softmax_of_the_language_model_is_computed_where_its_shards_are():
     assert 4 * 20 * 1000 * 4 in sent and max(sent) < shard / 2  # the logits of a shard
 
 
+def test_a_bad_argument_is_told_without_a_page_of_options(capsys):
+    with pytest.raises(SystemExit):
+        simulate.main(["--memory", "much", "p.py"])
+    assert len(capsys.readouterr().err.splitlines()) == 2
+
+
 @pytest.mark.parametrize("arguments", [[], ["--workers", "x", "p.py"], ["--network", "fast", "p.py"], ["--cores", "0", "p.py"],
+                                       ["--profile", "a.json", "--save", "b.json"], ["--target", "train", "p.py"],
                                        ["--straggler", "late", "p.py"], ["--memory", "much", "p.py"], ["--workers", "0", "p.py"],
                                        ["--steps", "0", "p.py"], ["--backups", "1", "p.py"], ["--mode", "sync", "--backups", "-1", "p.py"]])
 def test_bad_arguments(arguments):

@@ -20,6 +20,7 @@ from penstock.simulate.ring import all_reduce
 from penstock.simulate.simulated_trace import SimulatedTrace
 from penstock.simulate.stragglers import Straggling
 
+_HINT_STEPS = 2000  # of all workers, by which changes of the cluster are compared
 _EPILOG = """\
 The program runs for a moment, as worker 0 of the cluster that it is told of (TF_CONFIG, or --flags as in `penstock launch`), with all tasks inside
 one process of this machine. Its step is measured there, part by part; then the cluster runs it on a virtual clock.
@@ -43,6 +44,10 @@ def main(argv: list[str]) -> int:
         return 0
     if (options.program is None) == (options.profile is None):
         parser.error("a PROGRAM, or --profile FILE")
+    if options.profile and options.save:
+        parser.error("--save writes what was measured of a PROGRAM, and --profile FILE measures none")
+    if options.target and not (options.program or "").endswith(graph_program.SUFFIXES):
+        parser.error(f"--target names an operation of a GraphDef ({', '.join(graph_program.SUFFIXES)}), and there is none")
     if options.backups and options.mode != "sync":
         parser.error("--backups needs --mode sync: without it no update waits for several gradients")
     try:
@@ -73,7 +78,8 @@ def main(argv: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="penstock simulate", description="Predict what a program does on a cluster.", epilog=_EPILOG,
+    parser = argparse.ArgumentParser(prog="penstock simulate", usage="%(prog)s [OPTIONS] PROGRAM ...",
+                                     description="Predict what a program does on a cluster.", epilog=_EPILOG,
                                      allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
     _add_cluster(parser.add_argument_group("the cluster").add_argument)
     _add_program(parser.add_argument_group("the program").add_argument)
@@ -186,7 +192,7 @@ def _profile(options: argparse.Namespace, ps: int) -> JobProfile:
 def _hints(options: argparse.Namespace, measured: JobProfile, profile: JobProfile, prices: costs.Costs, cluster: Cluster,
            result: Result) -> list[str]:
     """What would help, the most helpful first."""
-    steps = max(options.steps // 4, 10)
+    steps = max(min(options.steps // 4, _HINT_STEPS // cluster.workers), 5)
 
     def gain(other: JobProfile) -> float:
         return predict(_in_mode(options, other), prices, cluster, steps).rate / result.rate - 1.0

@@ -214,7 +214,9 @@ class MasterSession:
         while True:
             with self._lock:
                 graph, program = self._graph, self._program(feeds, fetches, targets, done)
-            program = self._stages.place(program, self._candidates(program, end))
+            devices = self._candidates(program, end)
+            asked = {task_of(device.name) for device in devices}
+            program = self._stages.place(program, devices, elsewhere=[task for task in self._tasks() if task not in asked])
             loops = spanning(program)
             if not loops:
                 return graph, program

@@ -21,6 +21,10 @@ class TaskType:
     EVALUATOR = "evaluator"
 
 
+class MissingChief(ValueError):
+    """The cluster has no chief, without which estimators do not train."""
+
+
 @dataclass(eq=False, repr=False)
 class ConfiguredTask:
     """What a task knows of itself and its cluster. A RunConfig is one, with more properties."""
@@ -80,7 +84,7 @@ def _index_of(task: dict[str, Any]) -> int:
 
 def _checked_task(cluster: ClusterSpec, task: dict[str, Any], chief: str) -> tuple[str, int]:
     if chief not in cluster.jobs:
-        raise ValueError(f'If "cluster" is set in TF_CONFIG, it must have one "{chief}" node.')
+        raise MissingChief(f'If "cluster" is set in TF_CONFIG, it must have one "{chief}" node.')
     if len(cluster.job_tasks(chief)) > 1:
         raise ValueError(f'The "cluster" in TF_CONFIG must have only one "{chief}" node.')
     job = task.get("type")

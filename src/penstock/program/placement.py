@@ -7,7 +7,7 @@ kind has kernels for all of its members. Devices come in the order of preference
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from penstock.errors import InvalidArgumentError, OpError
 from penstock.graph import dtypes
@@ -18,13 +18,14 @@ from penstock.program.devices import Device, supports
 from penstock.program.ir import Edge, Node, Program
 
 _log = get_logger().getChild("placement")
+_TOLD = 10  # tasks that an error tells of
 
 
-def place(program: Program, devices: list[Device], soft: bool, log: bool = False, preferred: str = "") -> None:
+def place(program: Program, devices: list[Device], soft: bool, log: bool = False, preferred: str = "", elsewhere: Sequence[str] = ()) -> None:
     """Gives every node of the program a full device name; InvalidArgumentError, naming the node, if it cannot be had.
 
     ``soft``: a node whose device does not exist, or has no kernel for it, goes elsewhere in its task. ``preferred`` is the device for nodes without
-    a name, as far as it can run them.
+    a name, as far as it can run them. ``elsewhere``: the tasks whose devices are not among these, since no node names them; errors tell of them.
     """
     devices = sorted(devices, key=lambda device: device.name != preferred)
     if not log and len({device.device_type for device in devices}) == 1 and not any(node.device for node in program.nodes):
@@ -37,7 +38,7 @@ def place(program: Program, devices: list[Device], soft: bool, log: bool = False
     groups: dict[Node, list[Node]] = {}
     for node in program.nodes:
         groups.setdefault(leaders[node], []).append(node)
-    chosen = {leader: _choose(members, devices, soft).name for leader, members in groups.items()}
+    chosen = {leader: _choose(members, devices, soft, elsewhere).name for leader, members in groups.items()}
     for node in program.nodes:
         node.device = chosen[leaders[node]]
         if log:
@@ -88,7 +89,7 @@ def _lone(operation: Operation, inputs: Iterable[Edge] = ()) -> Node:
     return Node(operation.definition, operation.name, operation.attrs, list(inputs), device=operation.device, origin=operation)
 
 
-def _choose(members: list[Node], devices: list[Device], soft: bool) -> Device:
+def _choose(members: list[Node], devices: list[Device], soft: bool, elsewhere: Sequence[str]) -> Device:
     """The device of a group."""
     spec = _merged_device(members)
     fitting = [device for device in devices if spec.fits(DeviceSpec.from_string(device.name))]
@@ -99,7 +100,7 @@ def _choose(members: list[Node], devices: list[Device], soft: bool) -> Device:
         task = DeviceSpec(spec.job, spec.replica, spec.task)
         able = [device for device in devices if task.fits(DeviceSpec.from_string(device.name)) and supports(device, members)]
     if not able:
-        raise _no_kernel(members, spec, fitting) if fitting else _no_device(members, devices)
+        raise _no_kernel(members, spec, fitting) if fitting else _no_device(members, devices, elsewhere)
     return able[0]
 
 
@@ -140,13 +141,19 @@ def _contradiction(node: Node, members: list[Node]) -> OpError:
         f"Cannot assign a device for operation {node.name}: it must share a device with nodes whose devices contradict each other: {others}"))
 
 
-def _no_device(members: list[Node], devices: list[Device]) -> OpError:
+def _no_device(members: list[Node], devices: list[Device], elsewhere: Sequence[str]) -> OpError:
     node = next(node for node in members if node.device)
+    wanted = DeviceSpec.from_string(node.device)
+    task = DeviceSpec(wanted.job, wanted.replica, wanted.task)
+    has_task = any(task.fits(DeviceSpec.from_string(device.name)) for device in devices)
+    more = f" and {len(elsewhere) - _TOLD} more tasks" if len(elsewhere) > _TOLD else ""
+    others = f", and those of {', '.join(elsewhere[:_TOLD])}{more}" if elsewhere else ""
     return InvalidArgumentError(None, node.origin, (
         f"Cannot assign a device for operation {node.name}: Operation was explicitly assigned to {node.device} but available devices are "
-        f"[ {', '.join(device.name for device in devices)} ]. Make sure the device specification refers to a valid device.\n"
+        f"[ {', '.join(device.name for device in devices)} ]{others}. Make sure the device specification refers to a valid device.\n"
         f"  made at: {node.origin.origin if node.origin else 'unknown'}\n"
-        "  try: tf.ConfigProto(allow_soft_placement=True), or another tf.device"))
+        "  try: " + ("tf.ConfigProto(allow_soft_placement=True), or another tf.device" if has_task else
+                     f"another tf.device, or a cluster with a task {task.to_string()}")))
 
 
 def _no_kernel(members: list[Node], spec: DeviceSpec, fitting: list[Device]) -> OpError:

@@ -65,10 +65,10 @@ class Stages:
         """The program without the conditionals that feeds with these values decide: see ``branches.py``."""
         return take_branches(program.copy(), decided)
 
-    def place(self, program: Program, devices: list[Device], preferred: str = "") -> Program:
-        """Every node has a device: the ``preferred`` one, if it has no wish and that can run it."""
+    def place(self, program: Program, devices: list[Device], preferred: str = "", elsewhere: Sequence[str] = ()) -> Program:
+        """Every node has a device: the ``preferred`` one, if it has no wish and that can run it. ``elsewhere``: tasks that no node names."""
         program = program.copy()
-        place(program, devices, self._soft_placement, self._log_placement, preferred)
+        place(program, devices, self._soft_placement, self._log_placement, preferred, elsewhere)
         return self._show("placed", program)
 
     def optimise(self, program: Program, native: bool = True, frames: bool = False, caller: str = "") -> Program:

@@ -27,6 +27,7 @@ from penstock.distributed.server import Server, in_process
 from penstock.distributed.step_run import PlannedPart
 from penstock.distributed.transport_local import LocalTransportKind
 from penstock.distributed.worker import Worker
+from penstock.estimator.tasks import MissingChief
 from penstock.execute.plan import Plan
 from penstock.execute.report import Described
 from penstock.native.machine.team import native_alone
@@ -40,6 +41,7 @@ from penstock.simulate.profile import JobProfile, StepProfile
 from penstock.simulate.work_blocks import LARGE, Measured, PlanOfTask, step_profile
 from penstock.state.resources import Ref, held_value
 
+NO_CHIEF = 3  # the exit code if the program is an estimator, and its cluster has no chief
 _WARM = 5  # runs of a step before it counts
 _UPDATES = 3  # of a synchronous optimizer, which another thread makes, after those by which it gets warm
 _SAMPLES = 400
@@ -305,7 +307,11 @@ def main(path: str) -> int:
     timer = _Timer()
     watch = _Watch(order, timer)
     with observing(timer), observing_runs(watch), suppress(Enough):
-        run_main(plan.command(me, cluster)[4:])
+        try:
+            run_main(plan.command(me, cluster)[4:])
+        except MissingChief:
+            sys.excepthook(*sys.exc_info())
+            return NO_CHIEF
     if watch.profile is None:
         print(f"penstock simulate: {order.program[0]} ended without running a step on the cluster {order.runs + _WARM} times "
               f"(--runs); a session of a cluster is tf.Session(server.target)", file=sys.stderr)

@@ -37,10 +37,10 @@ def parse_size(text: str) -> float:
     >>> parse_size("1.5kB")
     1500.0
     """
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kMGT]?)i?B?", text.strip())
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kKMGT]?)i?B?", text.strip())
     if match is None:
-        raise ValueError(f"{text!r} is not a size: 64GB is one")
-    return float(match[1]) * _SIZES[match[2]]
+        raise ValueError(f"{text!r} is not a size: 64GB is one (kB, MB, GB, TB)")
+    return float(match[1]) * _SIZES[match[2].replace("K", "k")]
 
 
 def read_machines(text: str, cores: float, network: NetworkSpeed, memory: float) -> list[MachineSpec]:

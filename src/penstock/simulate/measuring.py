@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from penstock.simulate.capture import CaptureOrder
+from penstock.simulate.capture import NO_CHIEF, CaptureOrder
 from penstock.simulate.profile import JobProfile
 
 
@@ -28,6 +28,6 @@ def _capture(order: CaptureOrder, folder: Path, shows_output: bool, graph: str) 
     result = subprocess.run([sys.executable, "-m", "penstock.simulate.capture", str(text)], stdin=subprocess.DEVNULL, check=False,
                             stdout=sys.stderr if shows_output else subprocess.DEVNULL)
     if result.returncode or not profile.exists():
-        hint = "" if order.chief or graph else " (an estimator needs a chief: --chief)"
+        hint = " (an estimator needs a chief: --chief)" if result.returncode == NO_CHIEF else ""
         raise NotMeasured(f"{graph or order.program[0]} could not be measured (exit code {result.returncode}); what it said stands above{hint}")
     return JobProfile.from_json(profile.read_text(encoding="utf-8"))
