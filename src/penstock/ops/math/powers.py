@@ -45,7 +45,10 @@ class Pow:
     def kernel(x, y):
         if np.asarray(x).dtype.kind == "i" and np.any(np.less(y, 0)):
             raise invalid_argument("Integers to negative integer powers are not allowed")
-        return np.power(x, y)
+        power, roots = np.power(x, y), np.equal(y, 0.5)
+        if power.dtype.kind == "f" and np.any(roots):  # NumPy takes square roots there, which differ for -inf and -0
+            power = np.where(roots & np.isneginf(x), np.inf, np.where(roots & np.equal(x, 0), 0, power)).astype(power.dtype)
+        return power
 
     def lower(b, x, y):
         return b.pow(x, y)
