@@ -25,6 +25,7 @@ FIRST = ("keras", "tf_slim")
 LIBRARIES: dict[str, tuple[str, str, str, bool]] = {
     "keras": ("keras==2.2.5 keras_applications==1.0.8 keras_preprocessing==1.1.2", "six h5py pyyaml", "keras_classifier.py", True),
     "tf_slim": ("tf_slim==1.1.0", "six", "slim_classifier.py", True),
+    "adanet": ("adanet==0.8.0", "six nose rednose", "adanet_ensemble.py", False),
     "bert": ("bert-tensorflow==1.0.1", "six", "bert_encoder.py", False),
     "cleverhans": ("cleverhans==3.0.1", "six matplotlib joblib", "cleverhans_attack.py", False),
     "deepctr": ("deepctr==0.7.5", "requests", "deepctr_model.py", False),

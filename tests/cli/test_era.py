@@ -1,6 +1,9 @@
 """What programs of 2016-2019 expect of NumPy, Python and other libraries; each in a process of its own, as it cannot be taken back."""
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from support.process import python
@@ -115,3 +118,22 @@ from networkx.readwrite import json_graph
 data = json_graph.node_link_data(graph)
 print(len(data["links"]), len(json_graph.node_link_graph(data).edges), len(nx.node_link_graph(nx.node_link_data(graph, edges="edges")).edges))
 """) == "{} [1, 3] (4, 4) [0, 1]\n2 2 2\n"
+
+
+def test_generated_code_of_protobuf_before_3_20(tmp_path):
+    """``old_pets_pb2.txt`` is what protoc 3.5 made of a message with an enumeration, a message inside and an extension."""
+    shutil.copy(Path(__file__).with_name("old_pets_pb2.txt"), tmp_path / "pets_pb2.py")
+    program = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+import pets_pb2
+from google.protobuf import json_format, symbol_database
+pet = pets_pb2.Pet(name="Tom", kind=pets_pb2.DOG, weights=[1, 2], legs=[pets_pb2.Pet.Leg(length=3)])
+pet.Extensions[pets_pb2.age] = 7
+read = pets_pb2.Pet.FromString(pet.SerializeToString())
+print(read == pet, read.legs[0].length, read.Extensions[pets_pb2.age], pets_pb2.Kind.Name(read.kind), pets_pb2.DESCRIPTOR.package)
+print(json_format.MessageToDict(pets_pb2.Pet.Leg(length=1), including_default_value_fields=True))
+print(symbol_database.Default().GetPrototype(pets_pb2.Pet.DESCRIPTOR) is pets_pb2.Pet, pets_pb2.Pet.__module__)
+"""
+    assert run(program) == "True 3 7 DOG pets\n{'length': 1}\nTrue pets_pb2\n"
+    assert "Descriptors cannot be created directly" in python(program, check=False).stderr

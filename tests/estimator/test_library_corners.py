@@ -108,3 +108,43 @@ def test_heads_of_gans(mode):
                                          tf.ones([2]), tf.ones([2]))
         spec = head.create_estimator_spec(None, mode, model)
         assert (spec.loss is None) == (mode == "infer") and isinstance(head, tf.contrib.gan.estimator.GANHead)
+
+
+def test_subclasses_replace_the_parts_by_tensorflows_names(tmp_path):
+    """As AdaNet, and estimators that train on their own, do."""
+    called = []
+
+    class Parts(tf.estimator.Estimator):
+        def _create_global_step(self, graph):
+            called.append("global step")
+            return super()._create_global_step(graph)
+
+        def _call_input_fn(self, input_fn, mode, input_context=None):
+            called.append("input")
+            return super()._call_input_fn(input_fn, mode, input_context)
+
+        def _train_model(self, input_fn, hooks, saving_listeners):
+            called.append([type(hook).__name__ for hook in hooks])
+            return super()._train_model(input_fn, hooks, saving_listeners)
+
+        def _train_with_estimator_spec(self, estimator_spec, worker_hooks, hooks, global_step_tensor, saving_listeners):
+            called.append(global_step_tensor.name)
+            return super()._train_with_estimator_spec(estimator_spec, worker_hooks, hooks, global_step_tensor, saving_listeners)
+
+        def _extract_keys(self, predictions, predict_keys):
+            return super()._extract_keys(predictions, "twice")
+
+    def model(features, labels, mode):
+        predictions = {"once": features, "twice": 2 * features}
+        train = tf.assign_add(tf.train.get_global_step(), 1)
+        return tf.estimator.EstimatorSpec(mode, predictions, tf.reduce_sum(features), train)
+
+    estimator = Parts(model, str(tmp_path))
+    data = lambda: tf.data.Dataset.from_tensors(([1.0], [0.0])).repeat(3)
+    estimator.train(data, steps=2)
+    assert called == [["StopAtStepHook"], "global step", "input", "global_step:0"]
+    assert list(next(estimator.predict(data))) == ["twice"] and called[-2:] == ["global step", "input"]
+    with tf.Graph().as_default() as graph:
+        step = estimator._create_and_assert_global_step(graph)
+        features, labels, hooks = estimator._get_features_and_labels_from_input_fn(data, "train")
+        assert step is tf.train.get_global_step() and features.shape == labels.shape == [1] and len(hooks) == 1

@@ -123,11 +123,9 @@ class Estimator:
         if max_steps is not None and self.step_in_checkpoint() >= max_steps:
             logging.info("Skipping training since max_steps has already saved.")
             return self
-        all_hooks = _checked_hooks(hooks)
+        all_hooks = [*_checked_hooks(hooks), *self._convert_train_steps_to_hooks(steps, max_steps)]
         listeners = _checked_listeners(saving_listeners)
-        if steps is not None or max_steps is not None:
-            all_hooks.append(StopAtStepHook(steps, max_steps))
-        loss = self._train_model(input_fn, all_hooks, listeners, steps, max_steps)
+        loss = self._train_model(input_fn, all_hooks, listeners)
         logging.info("Loss for final step: %s.", loss)
         return self
 
@@ -139,26 +137,32 @@ class Estimator:
         keys = keys_by_name(reader) or {}
         return int(reader.get_tensor(keys.get(GraphKeys.GLOBAL_STEP, GraphKeys.GLOBAL_STEP)))
 
-    def _train_model(self, input_fn: Callable[..., Any], hooks: list[SessionRunHook], listeners: list[CheckpointSaverListener], steps: int | None,
-                     max_steps: int | None) -> Any:
+    def _convert_train_steps_to_hooks(self, steps: int | None, max_steps: int | None) -> list[SessionRunHook]:
+        return [] if steps is None and max_steps is None else [StopAtStepHook(steps, max_steps)]
+
+    def _train_model(self, input_fn: Callable[..., Any], hooks: list[SessionRunHook], saving_listeners: list[CheckpointSaverListener]) -> Any:
         strategy = _checked_strategy(self._config, "train_distribute")
         if strategy is not None and strategy.num_replicas_in_sync > 1:
-            return self._train_replicas(strategy, input_fn, hooks, listeners, steps, max_steps)
+            return self._train_replicas(strategy, input_fn, hooks, saving_listeners)
         with Graph().as_default() as graph, graph.device(self._device_fn):
             set_random_seed(self._config.tf_random_seed)
-            self._create_global_step(graph)
-            features, labels, input_hooks = features_and_labels(self.call_input_fn(input_fn, ModeKeys.TRAIN))
+            step = self._begin_training(graph)
+            features, labels, input_hooks = self._get_features_and_labels_from_input_fn(input_fn, ModeKeys.TRAIN)
             spec = self._call_model_fn(features, labels, ModeKeys.TRAIN, self.config)
             apply_settings(self._warm_start_settings)
-            return train_spec(spec, self._config, self._model_dir, self._session_config, [*input_hooks, *hooks], listeners,
-                              steps, max_steps)
+            return self._train_with_estimator_spec(spec, input_hooks, hooks, step, saving_listeners)
+
+    def _train_with_estimator_spec(self, estimator_spec: EstimatorSpec, worker_hooks: list[SessionRunHook], hooks: list[SessionRunHook],
+                                   global_step_tensor: Any, saving_listeners: list[CheckpointSaverListener]) -> Any:
+        """Trains what a model function returned, with hooks of its input and those of the caller."""
+        return train_spec(estimator_spec, self._config, self._model_dir, self._session_config, [*worker_hooks, *hooks], saving_listeners)
 
     def _train_replicas(self, strategy: Strategy, input_fn: Callable[..., Any], hooks: list[SessionRunHook],
-                        listeners: list[CheckpointSaverListener], steps: int | None, max_steps: int | None) -> Any:
+                        listeners: list[CheckpointSaverListener]) -> Any:
         """Trains a model per replica of the strategy; each gets batches of its own."""
         with Graph().as_default() as graph, strategy.scope(), strategy.scaling_losses():
             set_random_seed(self._config.tf_random_seed)
-            self._create_global_step(graph)
+            self._begin_training(graph)
             iterator = strategy.make_input_fn_iterator(lambda context: call_with(
                 input_fn, mode=ModeKeys.TRAIN, params=self.params_for(ModeKeys.TRAIN), config=self.config, input_context=context))
             specs: list[EstimatorSpec] = []
@@ -172,7 +176,7 @@ class Estimator:
             loss = strategy.reduce("MEAN" if strategy.loss_is_mean() else "SUM", losses)
             apply_settings(self._warm_start_settings)
             return train_spec(specs[0]._replace(loss=loss), self._config, self._model_dir, self._session_config,
-                              [DatasetInitializerHook(iterator), *hooks], listeners, steps, max_steps)
+                              [DatasetInitializerHook(iterator), *hooks], listeners)
 
     # --- evaluation and predictions ----------------------------------------------------------------------------------
 
@@ -190,8 +194,8 @@ class Estimator:
     def build_evaluation(self, input_fn: Callable[..., Any], hooks: list[SessionRunHook], path: str | None) -> Evaluation:
         """Builds an evaluation in the default graph; one without the ``path`` of a checkpoint may be warm-started."""
         set_random_seed(self._config.tf_random_seed)
-        self._create_global_step(get_default_graph(), read=False)
-        features, labels, input_hooks = features_and_labels(self.call_input_fn(input_fn, ModeKeys.EVAL))
+        self._create_and_assert_global_step(get_default_graph())
+        features, labels, input_hooks = self._get_features_and_labels_from_input_fn(input_fn, ModeKeys.EVAL)
         spec = self._call_model_fn(features, labels, ModeKeys.EVAL, self.config)
         values, update_op = metric_ops(spec.eval_metric_ops, spec.loss)
         values[GraphKeys.GLOBAL_STEP] = get_global_step()
@@ -206,12 +210,12 @@ class Estimator:
         path = self._checkpoint_or_initialization(checkpoint_path, "predict")
         with Graph().as_default() as graph, graph.device(self._device_fn):
             set_random_seed(self._config.tf_random_seed)
-            self._create_global_step(graph, read=False)
-            features, input_hooks = features_alone(self.call_input_fn(input_fn, ModeKeys.PREDICT))
+            self._create_and_assert_global_step(graph)
+            features, input_hooks = self._get_features_from_input_fn(input_fn, ModeKeys.PREDICT)
             spec = self._call_model_fn(features, None, ModeKeys.PREDICT, self.config)
             if not path:
                 apply_settings(self._warm_start_settings)
-            predictions = _select_keys(spec.predictions, predict_keys)
+            predictions = self._extract_keys(spec.predictions, predict_keys)
             creator = ChiefSessionCreator(spec.scaffold, self._config.master, self._session_config, checkpoint_filename_with_path=path)
             with MonitoredSession(creator, [*input_hooks, *all_hooks, *spec.prediction_hooks]) as session:
                 while not session.should_stop():
@@ -247,22 +251,51 @@ class Estimator:
         """A SavedModel with a graph for each mode that has an input receiver function."""
         return export_all(self, export_dir_base, input_receiver_fn_map, assets_extra, as_text, checkpoint_path, True)
 
-    def _create_global_step(self, graph: Graph, read: bool = True) -> None:
-        """Adds the global step to a graph, with the read of it that training loops use."""
-        new_global_step(graph, self._step_is_resource)
-        if read:
-            global_step_read("Estimator", graph)
+    # --- the parts, named and called as TensorFlow's: subclasses of others call and replace them -----------------------
 
-    # --- the model function ------------------------------------------------------------------------------------------
+    def _create_global_step(self, graph: Graph) -> Any:
+        """Adds the global step to a graph."""
+        return new_global_step(graph, self._step_is_resource)
+
+    def _create_and_assert_global_step(self, graph: Graph) -> Any:
+        step = self._create_global_step(graph)
+        if step is not get_global_step(graph):
+            raise AssertionError(f"{type(self).__name__}._create_global_step returned {step}, which is not the global step of the graph.")
+        return step
+
+    def _begin_training(self, graph: Graph) -> Any:
+        """Adds the global step, with the read of it that training loops use; a SavedModel brings its own."""
+        step = self._create_and_assert_global_step(graph)
+        if step is not None:
+            global_step_read("Estimator", graph)
+        return step
+
+    def _get_features_and_labels_from_input_fn(self, input_fn: Callable[..., Any], mode: str) -> tuple[Any, Any, list[SessionRunHook]]:
+        return features_and_labels(self._call_input_fn(input_fn, mode))
+
+    def _get_features_from_input_fn(self, input_fn: Callable[..., Any], mode: str) -> tuple[Any, list[SessionRunHook]]:
+        return features_alone(self._call_input_fn(input_fn, mode))
 
     def params_for(self, mode: str) -> Any:
         """What input and model functions get as ``params``."""
         return self.params
 
-    def call_input_fn(self, input_fn: Callable[..., Any], mode: str) -> Any:
+    def _call_input_fn(self, input_fn: Callable[..., Any], mode: str, input_context: Any = None) -> Any:
         """What an input function returns. Its operations are on the CPU of this task."""
         with device("/cpu:0"):
-            return call_with(input_fn, mode=mode, params=self.params_for(mode), config=self.config)
+            return call_with(input_fn, mode=mode, params=self.params_for(mode), config=self.config, input_context=input_context)
+
+    def _extract_keys(self, predictions: Any, predict_keys: Any) -> Any:
+        """The predictions that are wanted."""
+        if not predict_keys:
+            return predictions
+        if not isinstance(predictions, dict):
+            raise ValueError("predict_keys argument is not valid in case of non-dict predictions.")
+        keys = [predict_keys] if isinstance(predict_keys, str) else predict_keys
+        selected = {key: value for key, value in predictions.items() if key in keys}
+        if not selected:
+            raise ValueError(f"Expected to run at least one output from {list(predictions)}, provided {keys}.")
+        return selected
 
     def _call_model_fn(self, features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
         available = {"mode": mode, "params": self.params_for(mode), "config": config}
@@ -343,18 +376,6 @@ def _checked_listeners(listeners: Iterable[Any] | None) -> list[CheckpointSaverL
         if not isinstance(listener, CheckpointSaverListener):
             raise TypeError(f"saving_listeners must be a list of CheckpointSaverListener, given: {listener}")
     return checked
-
-
-def _select_keys(predictions: Any, keys: Any) -> Any:
-    if not keys:
-        return predictions
-    if not isinstance(predictions, dict):
-        raise ValueError("predict_keys argument is not valid in case of non-dict predictions.")
-    keys = [keys] if isinstance(keys, str) else keys
-    selected = {key: value for key, value in predictions.items() if key in keys}
-    if not selected:
-        raise ValueError(f"Expected to run at least one output from {list(predictions)}, provided {keys}.")
-    return selected
 
 
 def _examples(batch: Any) -> Iterator[Any]:

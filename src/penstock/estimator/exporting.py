@@ -64,7 +64,7 @@ def _signatures(receiver: Any, spec: EstimatorSpec, mode: str) -> dict[str, Any]
 def _add_mode(estimator: Any, builder: SavedModelBuilder, mode: str, receiver_fn: Callable[[], Any], path: str, first: bool, strip: bool,
               signatures_of: Callable[..., dict[str, Any]]) -> None:
     with Graph().as_default() as graph:
-        estimator._create_global_step(graph, read=False)
+        estimator._create_global_step(graph)
         set_random_seed(estimator.config.tf_random_seed)
         receiver = receiver_fn()
         spec = estimator._call_model_fn(receiver.features, getattr(receiver, "labels", None), mode, estimator.config)

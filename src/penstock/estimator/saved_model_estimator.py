@@ -52,7 +52,7 @@ class SavedModelEstimator(Estimator):
             return None
         return signatures[key]
 
-    def _create_global_step(self, graph: Graph, read: bool = True) -> None:
+    def _create_global_step(self, graph: Graph) -> None:
         """The graph of the SavedModel has one."""
 
     def _model_of_graph(self, features: Any, labels: Any, mode: str) -> EstimatorSpec:

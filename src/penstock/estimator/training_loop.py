@@ -12,7 +12,7 @@ from penstock.graph.keys import GraphKeys
 from penstock.graph.scopes import add_to_collection, get_collection
 from penstock.platform import logging
 from penstock.summary import summary
-from penstock.train.basic_hooks import LoggingTensorHook, NanTensorHook
+from penstock.train.basic_hooks import LoggingTensorHook, NanTensorHook, StopAtStepHook
 from penstock.train.device_setter import STANDARD_PS_OPS, replica_device_setter
 from penstock.train.file_hooks import CheckpointSaverHook, CheckpointSaverListener, StepCounterHook, SummarySaverHook
 from penstock.train.global_step import get_global_step
@@ -33,11 +33,8 @@ def device_setter(config: RunConfig) -> Any:
 
 
 def train_spec(spec: EstimatorSpec, config: RunConfig, model_dir: str, session_config: Any, hooks: Iterable[SessionRunHook],
-               listeners: Iterable[CheckpointSaverListener], steps: int | None = None, max_steps: int | None = None) -> Any:
-    """Trains until a hook or the end of the input stops it; returns the last loss, None without a step.
-
-    ``steps`` and ``max_steps`` are for the progress that is shown; hooks do the stopping.
-    """
+               listeners: Iterable[CheckpointSaverListener]) -> Any:
+    """Trains until a hook or the end of the input stops it; returns the last loss, None without a step."""
     if not any(each.op.name == "loss" for each in get_collection(GraphKeys.SUMMARIES)):
         summary.scalar("loss", spec.loss)
     add_to_collection(GraphKeys.LOSSES, spec.loss)
@@ -51,8 +48,9 @@ def train_spec(spec: EstimatorSpec, config: RunConfig, model_dir: str, session_c
             defer_build=True, save_relative_paths=True))
     chief_hooks = _saver_hooks(spec, config, model_dir, worker_hooks, listeners)
     summary_steps, log_steps, extra = _summaries(config, spec, model_dir)
+    steps, last_step = next((hook.bound for hook in worker_hooks if isinstance(hook, StopAtStepHook)), (None, None))
     loss, any_step_done = None, False
-    with progress_hooks(spec.loss, steps, max_steps) as shown, MonitoredTrainingSession(
+    with progress_hooks(spec.loss, steps, last_step) as shown, MonitoredTrainingSession(
             master=config.master, is_chief=config.is_chief, checkpoint_dir=model_dir, scaffold=spec.scaffold, hooks=[*worker_hooks, *extra, *shown],
             chief_only_hooks=[*chief_hooks, *spec.training_chief_hooks], save_checkpoint_secs=0, save_summaries_steps=summary_steps,
             config=session_config, max_wait_secs=config.session_creation_timeout_secs, log_step_count_steps=log_steps) as session:

@@ -29,6 +29,11 @@ class StopAtStepHook(SessionRunHook):
             raise ValueError("Only one of num_steps or last_step can be specified.")
         self._num_steps, self._last_step = num_steps, last_step
 
+    @property
+    def bound(self) -> tuple[int | None, int | None]:
+        """How many steps there will be, and the last one: what is known before the start."""
+        return self._num_steps, self._last_step
+
     def begin(self) -> None:
         """Finds the global step."""
         self._step = global_step_read("StopAtStepHook")

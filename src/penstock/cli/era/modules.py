@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+from penstock.cli.era.generated_protos import OldProtos
+
 _HERE = "penstock.cli.era"
 
 
@@ -63,7 +65,8 @@ _CHANGED = _ChangedModules({
     "h5py": f"{_HERE}.old_h5py", "PIL.Image": f"{_HERE}.old_pillow", "scipy.sparse.linalg": f"{_HERE}.old_scipy_linalg",
     "scipy.stats": f"{_HERE}.old_scipy_names", "scipy.signal": f"{_HERE}.old_scipy_names", "scipy.integrate": f"{_HERE}.old_scipy_names",
     "unittest": f"{_HERE}.old_unittest", "xml.etree.ElementTree": f"{_HERE}.old_etree", "pandas": f"{_HERE}.old_pandas",
-    "networkx": f"{_HERE}.old_networkx",
+    "networkx": f"{_HERE}.old_networkx", "google.protobuf.json_format": f"{_HERE}.old_protobuf",
+    "google.protobuf.symbol_database": f"{_HERE}.old_protobuf",
 })
 
 
@@ -71,6 +74,6 @@ def activate() -> None:
     """Modules that are imported from now on are those of the time; so are those that were imported before."""
     if _GONE not in sys.meta_path:
         sys.meta_path.append(_GONE)  # last: a module that is there wins
-        sys.meta_path[:0] = [_EMPTIED, _CHANGED]
+        sys.meta_path[:0] = [_EMPTIED, _CHANGED, OldProtos()]
     for name in [name for name in _CHANGED.modules if name in sys.modules]:  # imported before: Keras imports h5py before TensorFlow
         importlib.import_module(_CHANGED.modules.pop(name)).restore(sys.modules[name])

@@ -152,7 +152,7 @@ class BaseEstimator(SklearnInterface, Evaluable, Trainable):
         hooks = replace_monitors_with_hooks(monitors, self)
         if steps is not None or max_steps is not None:
             hooks.append(StopAtStepHook(steps, max_steps))
-        logging.info("Loss for final step: %s.", self._train_model(input_fn, hooks, steps, max_steps))
+        logging.info("Loss for final step: %s.", self._train_model(input_fn, hooks))
         return self
 
     def partial_fit(self, x: Any = None, y: Any = None, input_fn: InputFn | None = None, steps: int | None = 1, batch_size: int | None = None,
@@ -164,7 +164,7 @@ class BaseEstimator(SklearnInterface, Evaluable, Trainable):
     def _saved_step(self) -> int:
         return int(load_variable(self._model_dir, GraphKeys.GLOBAL_STEP)) if self.latest_checkpoint() else 0
 
-    def _train_model(self, input_fn: InputFn, hooks: list[Any], steps: int | None, max_steps: int | None) -> Any:
+    def _train_model(self, input_fn: InputFn, hooks: list[Any]) -> Any:
         with Graph().as_default() as graph, graph.device(self._device_fn):
             set_random_seed(self._config.tf_random_seed)
             create_global_step(graph)
@@ -173,7 +173,7 @@ class BaseEstimator(SklearnInterface, Evaluable, Trainable):
             global_step_read("BaseEstimator", graph)
             ops = self._model_ops(features, labels, ModeKeys.TRAIN)
             config = self._config.replace(log_step_count_steps=_STEPS_BETWEEN_LOGS)
-            return train_spec(ops.training_spec(), config, self._model_dir, self._session_config, [*input_hooks, *hooks], [], steps, max_steps)
+            return train_spec(ops.training_spec(), config, self._model_dir, self._session_config, [*input_hooks, *hooks], [])
 
     # --- evaluation --------------------------------------------------------------------------------------------------
 
@@ -237,8 +237,8 @@ class BaseEstimator(SklearnInterface, Evaluable, Trainable):
         batches = _batches(graph, creator, hooks, wanted, only_one=is_constant)
         return batches if whole_batches else (example for batch in batches for example in _examples(batch))
 
-    def _create_global_step(self, graph: Graph, read: bool = True) -> None:
-        create_global_step(graph)
+    def _create_global_step(self, graph: Graph) -> Any:
+        return create_global_step(graph)
 
 
 class Estimator(BaseEstimator):

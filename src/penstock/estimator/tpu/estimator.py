@@ -108,12 +108,12 @@ class TPUEstimator(Estimator):
                 params[key] = value
         return params
 
-    def call_input_fn(self, input_fn: Callable[..., Any], mode: str) -> Any:
+    def _call_input_fn(self, input_fn: Callable[..., Any], mode: str, input_context: Any = None) -> Any:
         """What the input function returns, which has to know the size of the batch."""
         if "params" not in fn_args(input_fn):
             raise ValueError(f'input_fn ({input_fn}) does not include params argument, required by TPUEstimator to pass batch size as '
                              'params["batch_size"]')
-        return super().call_input_fn(input_fn, mode)
+        return super()._call_input_fn(input_fn, mode, input_context)
 
     def _returning_estimator_specs(self, model_fn: Callable[..., Any], params: Any) -> Callable[..., EstimatorSpec]:
         """The model function, with specs for TPUs as those of an Estimator, and with hooks that report."""
