@@ -108,3 +108,13 @@ def test_libraries():
     library.gradient.add(function_name=other.name, gradient_func="Sq")
     with pytest.raises(ValueError, match="FunctionDefLibrary missing 'Other' FunctionDef"):
         from_library(library)
+
+
+def test_a_variable_is_read_once():
+    """So that the seeds of what follows are TensorFlow's: the read, and the call."""
+    same = Defun(func_name="same")(lambda x: x)
+    with tf.Graph().as_default() as graph:
+        variable = tf.get_variable("v", [2], use_resource=True)
+        before = len(graph.get_operations())
+        same(variable)
+        assert [op.type for op in graph.get_operations()[before:]] == ["ReadVariableOp", "same_float32"]

@@ -217,7 +217,8 @@ class DefinedFunction:
         if options:
             raise ValueError(f"Unknown keyword arguments: {', '.join(sorted(options))}")
         if self._types is None:
-            return self.instantiate([to_tensor(arg).dtype for arg in args])(*args, name=name)
+            tensors = [to_tensor(arg) for arg in args]
+            return self.instantiate([tensor.dtype for tensor in tensors])(*tensors, name=name)
         if len(args) != len(self._types):
             raise ValueError(f"Expected number of arguments: {len(self._types)}, received: {len(args)}")
         if default_graph().imperative:

@@ -135,6 +135,19 @@ def _others(tf):
     yield "numpy_input_fn shuffled", lambda: _arrays(tf, 2, shuffle=True)
 
 
+def _variables(tf):
+    """Variables where tensors are usual; dropout of nothing."""
+    for kind, resource in (("reference", False), ("resource", True)):
+        def variable(resource=resource):
+            return tf.get_variable("v", [2], use_resource=resource)
+        yield "Assert of a %s variable" % kind, lambda v=variable: tf.Assert(tf.constant(True), [v()])
+        yield "reduce_mean of a %s variable" % kind, lambda v=variable: tf.reduce_mean(v())
+    yield "dropout of nothing", lambda: tf.nn.dropout(_inputs(tf), 1.0)
+    yield "dropout of nothing by rate", lambda: tf.nn.dropout(_inputs(tf), rate=0.0)
+    yield "dropout of nothing by a tensor", lambda: tf.nn.dropout(_inputs(tf), rate=tf.constant(0.0))
+    yield "layers.dropout of nothing", lambda: tf.layers.dropout(_inputs(tf), 0.0, training=True)
+
+
 def _shapes_of_tensors(tf):
     def number():
         return tf.placeholder(tf.int32, [])
@@ -246,6 +259,7 @@ def _metrics(tf):
 
 def cases(tf, np):
     """What is made, and the seed of what is made after it."""
-    for family in (_recurrent, _attention, _rates, _averages, _images, _others, _losses, _metrics, _shapes_of_tensors, _sampled_losses):
+    for family in (_recurrent, _attention, _rates, _averages, _images, _others, _losses, _metrics, _shapes_of_tensors, _sampled_losses,
+                   _variables):
         for name, build in family(tf):
             yield name, lambda build=build: _after(tf, build)

@@ -134,7 +134,7 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
         shown = [to_tensor(value) for value in data]
         if not all(tensor.dtype.base_dtype in _SHOWN_ANYWHERE for tensor in shown):
             # TensorFlow guards it by a conditional, whose inputs are Switches.
-            default_graph().imply(9 + sum(isinstance(value, Tensor) for value in data))
+            default_graph().imply(9 + sum(hasattr(value, "op") for value in data))
         return AssertOp(condition, data, summarize=summarize, name="Assert")
 
 

@@ -40,6 +40,8 @@ def dropout_v2(x, rate, noise_shape=None, seed=None, name=None):
         if not x.dtype.is_floating:
             raise ValueError("x has to be a floating point tensor since it's going to be scaled. "
                              f"Got a {x.dtype} tensor instead.")
+        if isinstance(rate, numbers.Real) and rate == 0:  # without any operation, as seeds of those that follow depend on their number
+            return x
         rate = _rate_tensor(rate, x)
         if constant_value(rate) == 0:
             return x
