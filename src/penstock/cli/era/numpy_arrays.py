@@ -3,6 +3,7 @@ numbers are shown."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import isgetsetdescriptor
 from typing import Any
 
 import numpy as np
@@ -58,4 +59,6 @@ def restore() -> list[str]:
     if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
         np.set_printoptions(legacy="1.25")  # type: ignore[arg-type]  # print([loss]) gives [0.5], not [np.float32(0.5)]
     add_methods(np.ndarray, _CONVERSIONS, replace=True)
-    return add_methods(np.ndarray, _METHODS) + add_methods(np.generic, {"tostring": _tostring})
+    only_explained = {name: method for name, method in _METHODS.items() if isgetsetdescriptor(getattr(np.ndarray, name, None))}  # NumPy 2.0 to 2.2
+    return (add_methods(np.ndarray, only_explained, replace=True) + add_methods(np.ndarray, _METHODS)
+            + add_methods(np.generic, {"tostring": _tostring}))
