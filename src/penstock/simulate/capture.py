@@ -13,7 +13,8 @@ import os
 import sys
 import threading
 import time
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -30,7 +31,7 @@ from penstock.distributed.worker import Worker
 from penstock.estimator.tasks import MissingChief
 from penstock.execute.plan import Plan
 from penstock.execute.report import Described
-from penstock.native.machine.team import native_alone
+from penstock.native.machine.team import native_alone, team
 from penstock.ops.transfer import Send
 from penstock.platform.cpus import available_cpus, shared_cache_bytes
 from penstock.program.devices import Kernel
@@ -84,6 +85,7 @@ class _Timer(Observer):
         self.measured: dict[Node, Measured] = {}
         self._regions: dict[Node, Described] = {}
         self._user, self._crowd = CacheUser(), CacheUser(available_cpus())
+        self._losses: dict[str, list[int]] = {}  # of the threads of each task, in a crowd
         self._taken: dict[str, int] = {}  # how often each accumulator gave its gradients
 
     def fewest_updates(self) -> float:
@@ -115,7 +117,7 @@ class _Timer(Observer):
             times = next(turns)
             given = _of_one_worker(values) if meets == "take" else values
             shared = times is record.together or times is record.crowded
-            with by_itself, native_alone(not shared), self._beside(times, record) as users:
+            with by_itself, native_alone(not shared), self._beside(times, record, node) as users:
                 cores = _cores_without(users) if shared else 0.0
                 start = time.perf_counter()
                 result = kernel(*given, **options)
@@ -139,11 +141,19 @@ class _Timer(Observer):
 
         return run
 
-    def _beside(self, times: list[float], record: Measured) -> AbstractContextManager[CacheUser | None]:
+    def _beside(self, times: list[float], record: Measured, node: Node) -> AbstractContextManager[CacheUser | None]:
         """What uses the machine meanwhile."""
         if times is record.crowded:
-            return self._crowd
+            return self._in_a_crowd(_task(node))
         return self._user if times is record.beside and record.touched >= LARGE else nullcontext()
+
+    @contextmanager
+    def _in_a_crowd(self, task: str) -> Iterator[CacheUser]:
+        """Threads that lose much in a crowd rest for a while (``native/machine/driver.py``): they do so here, and not in what is measured next."""
+        team.give_losses(self._losses.get(task, []))
+        with self._crowd as crowd:
+            yield crowd
+        self._losses[task] = team.take_losses()
 
 
 class CacheUser:
