@@ -78,7 +78,7 @@ class Enough(BaseException):
 class _Timer(Observer):
     """Times every kernel of every plan. All tasks are in this process, and their native code would share its cores: one region runs at a time, with
     one thread, with one beside another that uses the cache, with all of them, and with all of them beside as many others, in turn, so that these are
-    measured on the same machine, however its speed changes."""
+    measured on the same machine, however its speed changes; the last several times in a row, since threads get used to a crowd."""
 
     def __init__(self) -> None:
         self._native = threading.Lock()
@@ -111,7 +111,7 @@ class _Timer(Observer):
             self._taken.setdefault(node.name, 0)
 
         by_itself: AbstractContextManager[Any] = self._native if region is not None else nullcontext()
-        turns = itertools.cycle([record.seconds] if region is None else [record.seconds, record.beside, record.together, record.crowded])
+        turns = itertools.cycle([record.seconds] if region is None else [record.seconds, record.beside, record.together] * 3 + [record.crowded] * 6)
 
         def run(*values: Any, **options: Any) -> Any:
             times = next(turns)

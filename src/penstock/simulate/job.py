@@ -336,7 +336,7 @@ class _PartRun:
             if block.native:
                 self.process.machine.used += block.touched
                 self.process.native(block.native, ended, block.serial, self._tables.is_short, block.uncached * self._replaced(), block.held,
-                                    block.crowded)
+                                    block.crowded, block.uncached)
             else:
                 ended()
 

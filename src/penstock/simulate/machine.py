@@ -22,7 +22,7 @@ from penstock.simulate.clock import Clock
 Then = Callable[[], Any]
 _STAYS = 0.5e-3  # seconds: a process that ran less than that ago is not moved to another core (Linux: sched_migration_cost)
 _SEARCH = 1.17 ** 2  # how fast the search for an idle core gets shorter with the use of the machine (Linux: nr_idle_scan)
-_NEXT_TO_NOTHING = 1e-9  # of a core
+_WHOLE = 1.0 - 1e-9  # cores: with less, threads of native code wait for each other
 _AVERAGED = 46e-3  # seconds over which the use of the machine is averaged for that (Linux: half of it after 32 ms)
 
 
@@ -37,13 +37,15 @@ class Place:
 
 class _Work:
     """Something that is being computed: seconds of one core that are left, and how many cores it uses in the mean, if it gets all that it can; its
-    core, and from when on another one may take it; how many times as long it takes while others have some of the cores that it could use.
+    core, and from when on another one may take it; how many times as long it takes while others have some of the cores that it could
+    use, and while others use memory as it does.
     ``speed`` is how much of it is done per second."""
 
-    __slots__ = ("core", "crowded", "left", "most", "movable", "place", "speed", "then")
+    __slots__ = ("beside", "core", "crowded", "left", "most", "movable", "place", "speed", "then")
 
-    def __init__(self, seconds: float, most: float, then: Then, place: Place, core: int, movable: float, crowded: float) -> None:
-        self.left, self.most, self.then, self.crowded = seconds, most, then, crowded
+    def __init__(self, seconds: float, most: float, then: Then, place: Place, core: int, movable: float, crowded: float,
+                 beside: float) -> None:
+        self.left, self.most, self.then, self.crowded, self.beside = seconds, most, then, crowded, beside
         self.place, self.core, self.movable = place, core, movable
         self.speed = 1.0
 
@@ -63,13 +65,15 @@ class SimulatedMachine:
         self._used = 0.0  # cores, since then
         self._recent = self._weight = 0.0  # cores in use, and their number, averaged
         self._version = 0
-        self._wide = 0  # how many can use more than one core
+        self._wide = 0  # how many can use more than one core,
+        self._users = 0  # and how many use memory
         self.processes = 0
 
     def run(self, seconds: float, then: Then, width: float = 1.0, serial: float = 0.0, place: Place | None = None, held: float = 0.0,
-            crowded: float = 1.0) -> None:
+            crowded: float = 1.0, beside: float = 1.0) -> None:
         """Calls ``then`` when so many seconds of one core have been spent, on up to ``width`` cores, of which a part, ``serial``, uses one only, and
-        holds the others for a part of that time, ``held``; ``crowded`` times as many while others have some of these cores."""
+        holds the others for a part of that time, ``held``; ``crowded`` times as many while others have some of these cores, ``beside``
+        times as many while others use memory, too."""
         self._advance()
         place = place or Place()
         core = self._choose(place)
@@ -79,8 +83,9 @@ class SimulatedMachine:
             shortest = seconds * (serial + (1.0 - serial) / width)  # Amdahl's law
             seconds *= 1.0 + serial * (width - 1.0) * held
             most = seconds / shortest if shortest else width
-        self._running.append(_Work(max(seconds, 0.0), most, then, place, core, min(place.until, self.now) + _STAYS, crowded))
+        self._running.append(_Work(max(seconds, 0.0), most, then, place, core, min(place.until, self.now) + _STAYS, crowded, beside))
         self._wide += most > 1.0
+        self._users += beside > 1.0
         self._share()
 
     @property
@@ -163,7 +168,9 @@ class SimulatedMachine:
             free -= cores
             others -= 1
             self._used += cores
-            work.speed = cores / work.crowded if cores < work.most - _NEXT_TO_NOTHING else cores
+            work.speed = cores / work.crowded if cores < _WHOLE else cores
+            if self._users > 1:
+                work.speed /= work.beside
             first = min(first, work.left / work.speed)
         return first
 
@@ -174,6 +181,7 @@ class SimulatedMachine:
         done = [work for work in self._running if work.left <= 1e-12]
         self._running = [work for work in self._running if work.left > 1e-12]
         self._wide -= sum(work.most > 1.0 for work in done)
+        self._users -= sum(work.beside > 1.0 for work in done)
         for work in done:
             self._on[work.core] -= 1
             work.place.core, work.place.until = work.core, self.now
@@ -237,11 +245,13 @@ class Process:
             self._next()
 
     def native(self, seconds: float, then: Then, serial: float, is_short: bool = False, extra: float = 0.0, held: float = 0.0,
-               crowded: float = 1.0) -> None:
+               crowded: float = 1.0, uncached: float = 0.0) -> None:
         """Work outside of it, on all cores of the machine that are free; ``is_short``: on one, if other processes may need them; ``extra``: further
-        seconds, as others have used the cache; ``crowded``: how many times as long its threads take while others have some of the cores."""
+        seconds, as others have used the cache; ``uncached``: the most that they would be, also while others use memory at the same time; ``crowded``:
+        how many times as long its threads take while others have some of the cores."""
         width = 1.0 if is_short and self.machine.processes > 1 else self.machine.cores
-        self.machine.run(seconds + extra, then, width, serial, self._place, held, crowded if width > 1.0 else 1.0)
+        beside = max((seconds + uncached) / (seconds + extra), 1.0)
+        self.machine.run(seconds + extra, then, width, serial, self._place, held, crowded if width > 1.0 else 1.0, beside)
 
     def _next(self) -> None:
         self._in_python = bool(self._line)
