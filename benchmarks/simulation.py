@@ -61,6 +61,10 @@ class Store:
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.json"
 
+    def has(self, name: str) -> bool:
+        """Whether there is such a file: the costs of a number, the profile of a row."""
+        return self._path(name).exists()
+
     def _text(self, name: str, make: Callable[[], str]) -> str:
         path = self._path(name)
         if not path.exists():
@@ -82,7 +86,7 @@ class Store:
 
     def kept(self, row: Row, workers: list[int]) -> Compared | None:
         """What is there of a row, if it is enough to be compared."""
-        calibrated = [number for number in _calibrations(row) if self._path(f"costs {number}").exists()]
+        calibrated = [number for number in calibrations(row) if self._path(f"costs {number}").exists()]
         found = {count: self.runs.find((PENSTOCK.name, row.label, count)) for count in workers}
         measured = {count: result for count, result in found.items() if result is not None}
         if not calibrated or not measured or not self._path(f"profile of {row.label}").exists():
@@ -91,7 +95,7 @@ class Store:
 
     def forget(self, row: Row, workers: list[int]) -> None:
         """Measures a row anew."""
-        names = [f"profile of {row.label}", *(f"costs {number}" for number in _calibrations(row))]
+        names = [f"profile of {row.label}", *(f"costs {number}" for number in calibrations(row))]
         for path in map(self._path, names):
             path.unlink(missing_ok=True)
         for count in workers:
@@ -144,7 +148,7 @@ def compare(store: Store, rows: list[Row], workers: list[int], rounds: int, seco
         if time.monotonic() > end:
             print(f"{row.label}: not measured, as the time is over", flush=True)
             continue
-        before, after = _calibrations(row)
+        before, after = calibrations(row)
         costs, profile = store.costs(before), store.profile(row)
         measured: dict[int, Result] = {}
         for number in range(rounds):  # in turn, as the speed of a virtual machine changes
@@ -156,7 +160,7 @@ def compare(store: Store, rows: list[Row], workers: list[int], rounds: int, seco
             yield Compared(row, mean(costs, store.costs(after)), profile, measured)
 
 
-def _calibrations(row: Row) -> tuple[int, int]:
+def calibrations(row: Row) -> tuple[int, int]:
     """Those before and after a row. Models that compute have the same twice: messages are a small part of their steps."""
     place = SMALL.index(row) if row in SMALL else len(SMALL)
     return place, min(place + 1, len(SMALL))
