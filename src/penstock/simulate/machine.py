@@ -117,12 +117,13 @@ class SimulatedMachine:
         return len(self._on) * (1.0 - _SEARCH * use ** 2) >= 1.0
 
     def _advance(self) -> None:
-        elapsed = self._clock.now - self._since
-        self._since = self._clock.now
+        now = self._clock.now
+        elapsed = now - self._since
         if elapsed:
-            self.busy += elapsed * self._used
+            self._since, used = now, self._used
             kept = math.exp(-elapsed / _AVERAGED)
-            self._recent = kept * self._recent + (1.0 - kept) * self._used
+            self.busy += elapsed * used
+            self._recent = kept * self._recent + (1.0 - kept) * used
             self._weight = kept * self._weight + (1.0 - kept) * self.cores
             for work in self._running:
                 work.left -= elapsed * work.speed
@@ -133,6 +134,11 @@ class SimulatedMachine:
         running = self._running
         if not running:
             self._used = 0.0
+            return
+        if len(running) == 1 and self.cores >= 1.0:  # the most frequent case
+            work = running[0]
+            self._used = work.speed = min(work.most, self.cores)
+            self._clock.after(max(work.left / work.speed, 0.0), self._look, self._version)
             return
         if self._wide:
             first = self._share_unevenly()
@@ -178,13 +184,14 @@ class SimulatedMachine:
         if version != self._version:
             return  # something began or ended since
         self._advance()
-        done = [work for work in self._running if work.left <= 1e-12]
-        self._running = [work for work in self._running if work.left > 1e-12]
-        self._wide -= sum(work.most > 1.0 for work in done)
-        self._users -= sum(work.beside > 1.0 for work in done)
+        running = self._running
+        done = [work for work in running if work.left <= 1e-12]
+        self._running = [work for work in running if work.left > 1e-12] if len(done) < len(running) else []
         for work in done:
+            self._wide -= work.most > 1.0
+            self._users -= work.beside > 1.0
             self._on[work.core] -= 1
-            work.place.core, work.place.until = work.core, self.now
+            work.place.core, work.place.until = work.core, self._clock.now
         self._share()
         for work in done:
             self.waker = work.core
