@@ -72,8 +72,8 @@ taken to last 32 times as long), workers that are late by a Pareto distribution 
 What differs: the work of a step is done by 8 cores of a CPU in the place of a GPU. A step also moves 108 MB of parameters each way, by gRPC in
 Python: the parameter servers carry some 26 steps per second of all workers together, which bends the curve where the paper's links and GPUs bend
 theirs. Synchronous steps lose far more than the paper's 10 %, by the distribution that is assumed: half a second is a small part of a step, but the
-last of 50 workers is late by six seconds in the mean, and the last of 200 by twelve. A run has ten updates, so that a single very late worker shows in
-a point of the curve.
+last of 50 workers is late by six seconds in the mean, and the last of 200 by twelve. A run has ten updates, so that a single very late
+worker shows in a point of the curve.
 
 Backup workers, with 50 workers whose gradients make an update. The paper: each backup up to the fourth makes the step shorter (to 1.93 s), the
 fifth a little longer; three give the best speed-up for what they cost, 9.5 %.
@@ -107,7 +107,8 @@ Simulated: batches of 16 sequences of 20 words.
 
 What differs: the parameter servers multiply on CPUs here as there, and are the limit with the full softmax: a second one helps where more workers do
 not, as in the paper. The workers' LSTM also runs on CPUs, so that the sampled softmax gains less than the paper's. Four workers with the
-sampled one are not helped by a second server. With several shards the number of rows of each differs from step to step, native code for changing shapes comes late
+sampled one are not helped by a second server. With several shards
+the number of rows of each differs from step to step, native code for changing shapes comes late
 (`execute/changing_shapes.py`), and these profiles are of eight steps. In the real runs, whose steps are warm, the sampled softmax is 2.6 to 3.0 times
 as fast as the full one.
 """
