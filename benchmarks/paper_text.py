@@ -86,7 +86,7 @@ What differs: how late workers are is assumed here (a Pareto distribution of sha
 there, so the place of the optimum follows from the distribution. It is no prediction: the scale of 0.5 s was chosen when a step took twelve seconds
 in an earlier record, where four backups were best. Beside a step of four seconds the same waits weigh more. The trade is the paper's: the first
 backup takes away the longest waits, and each further one saves less. What backups bring for what they cost is nearly even from the third to the
-fifth, so that a few updates decide which of these comes out best; a backup that costs more than it brings, as the paper's fifth, is not seen here.
+fifth, so that a few of twenty updates decide which of these comes out best; no backup makes updates longer, as the paper's fifth does.
 
 ## 6.4 Language modelling: LSTM-512-512, 40,000 words
 
