@@ -1,10 +1,12 @@
 """The evaluation of the OSDI paper, reproduced: `make paper` measures, simulates to the paper's sizes, draws, and writes docs/paper.md.
 
-Usage: python benchmarks/paper.py [--recorded | --again]
+Usage: python benchmarks/paper.py [--recorded | --again] [--sections NAME ...] [--minutes M]
 
 Real clusters are measured with as many workers as this machine carries (``paper_runs.py``), steps of the paper's sizes one worker at a time
 (``penstock simulate``), and clusters of the paper's size are simulated. All that is measured is kept in ``build`` until all of it is there, so that a
-run that was broken off goes on where it was (--again: begins anew), and then in ``benchmarks/paper``; with --recorded that is used.
+run that was broken off goes on where it was (--again: begins anew), and then in ``benchmarks/paper``; with --recorded that is used. What is being
+measured is told, and how long the rest will take: all of it half an hour, on two cores. --sections measures only parts of it ("null steps", check,
+synchronous, prices, profiles), --minutes begins nothing when these are over; the page is written when all is there.
 """
 from __future__ import annotations
 
@@ -12,10 +14,12 @@ import argparse
 import copy
 import dataclasses
 import datetime
+import math
 import re
 import shutil
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -27,6 +31,8 @@ import paper_runs  # noqa: E402
 import simulation  # noqa: E402
 from paper_figures import DOCS, Curve, Panel, draw  # noqa: E402
 from paper_text import PAGE, TABLE_1  # noqa: E402
+from pieces import Piece  # noqa: E402
+from pieces import measure as measure_pieces  # noqa: E402
 from runs import Runs  # noqa: E402
 from table import machine  # noqa: E402
 from text_tables import markdown  # noqa: E402
@@ -53,6 +59,9 @@ PROFILES: dict[str, tuple[int, list[str], int]] = {  # name -> (ps, the program'
     "inception": (17, ["inception", "--batch", "1"], 6),
     **{f"language-{kind}-{ps}": (ps, ["language", "--batch", "16", *more], 8) for kind, more in LANGUAGE.items() for ps in SERVERS},
 }
+
+PROFILE_SECONDS = {"null": 10.0, "dense": 20.0, "sparse": 15.0, "inception": 90.0,  # that they take to measure, more or less
+                   **{name: 30.0 for name in PROFILES if name.startswith("language")}}
 
 
 def profile(name: str, folder: Path) -> JobProfile:
@@ -187,13 +196,27 @@ def table_1() -> str:
     return markdown(["training step, ms", "Caffe", "Neon", "Torch", "TensorFlow", "Penstock, CPU", "TF 2.21", "TF+oneDNN", "PyTorch", "JAX"], rows)
 
 
-def measure_all(again: bool) -> tuple[Path, Runs]:
-    """Measures what is missing of this run; the folder with what steps are made of, and the real runs."""
-    if again:
-        for folder in (FRESH, simulation.KEPT, cluster_benchmark.KEPT.parent):
-            shutil.rmtree(folder, ignore_errors=True)
+def to_measure() -> list[Piece]:
+    """All that the page is made of."""
+    pieces = paper_runs.pieces()
+    pieces.append(Piece("prices", "messages on one machine and between several", 60.0, (FRESH / "costs.json").exists, partial(prices, FRESH)))
+    for name, seconds in PROFILE_SECONDS.items():
+        pieces.append(Piece("profiles", f"a step of {name}", seconds, (FRESH / f"{name}.json").exists, partial(profile, name, FRESH)))
+    return pieces
+
+
+def measure_all(sections: list[str], seconds: float) -> bool:
+    """Measures what is missing of this run, of some sections or of all, as far as it can be begun in so many seconds; whether all is there."""
     FRESH.mkdir(parents=True, exist_ok=True)
-    return FRESH, paper_runs.measure(FRESH / "runs.json")
+    pieces = to_measure()
+    unknown = set(sections) - {piece.section for piece in pieces}
+    if unknown:
+        raise SystemExit(f"no section {', '.join(sorted(unknown))}: there are {', '.join(dict.fromkeys(piece.section for piece in pieces))}")
+    measure_pieces([piece for piece in pieces if not sections or piece.section in sections], seconds)
+    left = [piece for piece in pieces if not piece.is_there()]
+    if left:
+        print(f"{len(left)} pieces are not measured yet ({', '.join(dict.fromkeys(piece.section for piece in left))}): the same command goes on")
+    return not left
 
 
 def main() -> int:
@@ -201,16 +224,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--recorded", action="store_true", help="use what was measured before")
     parser.add_argument("--again", action="store_true", help="forget what a run that was broken off has measured")
+    parser.add_argument("--sections", nargs="+", default=[], metavar="NAME", help="measure only these (default: all)")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no measurement when these are over (default: no limit)")
     args = parser.parse_args()
-    folder, runs = (KEPT, Runs(KEPT / "runs.json")) if args.recorded else measure_all(args.again)
+    if args.again:
+        for folder in (FRESH, simulation.KEPT, cluster_benchmark.KEPT.parent):
+            shutil.rmtree(folder, ignore_errors=True)
+    if not args.recorded and not measure_all(args.sections, 60.0 * args.minutes):
+        return 0
+    folder = KEPT if args.recorded else FRESH
+    runs = Runs(KEPT / "runs.json") if args.recorded else paper_runs.collect(FRESH / "runs.json")
     evaluation = Evaluation(folder)
     parts: dict[str, Callable[[], str]] = {
         "table_1": table_1, "null": evaluation.null_steps, "inception": evaluation.inception, "backups": evaluation.backups,
         "language": evaluation.language, "real_null": lambda: paper_runs.null_steps(runs), "real_inception": lambda: paper_runs.inception(runs),
         "real_language": lambda: paper_runs.language(runs)}
     texts = {}
-    for name, make in parts.items():
-        print(f"{name} ...", flush=True)
+    for number, (name, make) in enumerate(parts.items()):
+        print(f"[{number + 1}/{len(parts)}] simulated and drawn: {name} ...", flush=True)
         texts[name] = make()
     checked = (HERE / "SIMULATION.md").read_text().partition("\n\n")[2]
     date = f"{datetime.date.today():%Y-%m-%d}{RECORDED if args.recorded else ''}"

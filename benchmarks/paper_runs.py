@@ -4,11 +4,14 @@ from __future__ import annotations
 import dataclasses
 import re
 import sys
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import cluster
 import simulation
 from peers import PEERS, python_of
+from pieces import Piece
 from runs import Result, Runs
 from text_tables import markdown
 
@@ -21,19 +24,52 @@ SYNCHRONOUS = dataclasses.replace(INCEPTION, label=f"{INCEPTION.label}, synchron
 WORDS = 4 * 20  # of a step of the language model
 
 
-def measure(path: Path) -> Runs:
-    """Measures what is missing, and keeps all of it in a file."""
+def pieces() -> list[Piece]:
+    """All that is measured with real clusters."""
+    store, small = simulation.Store(simulation.KEPT), Runs(cluster.KEPT)
+    return [*_null_pieces(small), *_check_pieces(store),
+            *(_cell("synchronous", store, SYNCHRONOUS, workers, 10.0 + 9.0 * workers) for workers in WORKERS[1:])]
+
+
+def _null_pieces(runs: Runs) -> Iterator[Piece]:
+    """Steps without computation, ours and TensorFlow's by turns."""
     frameworks = [cluster.Framework(PENSTOCK, sys.executable), cluster.Framework(TENSORFLOW, python_of(PEERS["tf"]))]
-    small = Runs(cluster.KEPT)
     for row in NULL_ROWS:
         for workers in WORKERS:
-            cluster.best(frameworks, row, workers, 1, 2.0, small)
+            for framework in frameworks:
+                cell = (framework.name, row.label, workers)
+                yield Piece("null steps", f"{row.label}, {workers} workers, {framework.name}", 6.0 + 1.5 * workers, partial(runs.has, cell),
+                            partial(runs.measure, cell, 1, partial(cluster.measure, framework, row, workers, 2.0)))
+
+
+def _check_pieces(store: simulation.Store) -> Iterator[Piece]:
+    """What the simulation is compared with: the costs of messages before and after a row, its profile, and its cells."""
+    def costs(number: int) -> Piece:
+        return Piece("check", f"costs of messages, {number}", 22.0, partial(store.has, f"costs {number}"), partial(store.costs, number))
+
+    yield costs(0)
+    for row in [*simulation.SMALL, *simulation.LARGE]:
+        before, after = simulation.calibrations(row)
+        large = row in simulation.LARGE
+        yield Piece("check", f"a step of {row.label}", 25.0 if large else 6.0, partial(store.has, f"profile of {row.label}"),
+                    partial(store.profile, row))
+        yield from (_cell("check", store, row, workers, 8.0 + 6.0 * workers if large else 6.0 + workers) for workers in WORKERS)
+        if after != before:
+            yield costs(after)
+
+
+def _cell(section: str, store: simulation.Store, row: cluster.Row, workers: int, seconds: float) -> Piece:
+    return Piece(section, f"{row.label}, {workers} workers", seconds, partial(store.runs.has, (PENSTOCK, row.label, workers)),
+                 partial(store.measure, row, workers, 1))
+
+
+def collect(path: Path) -> Runs:
+    """Keeps the real runs in one file; writes SIMULATION.md of those that the simulation predicts."""
     store = simulation.Store(simulation.KEPT)
-    simulation.write(store, list(simulation.compare(store, [*simulation.SMALL, *simulation.LARGE], list(WORKERS), 1)))
-    for workers in WORKERS[1:]:
-        store.measure(SYNCHRONOUS, workers, 1)
+    compared = [store.kept(row, list(WORKERS)) for row in [*simulation.SMALL, *simulation.LARGE]]
+    simulation.write(store, [each for each in compared if each is not None])
     all_of_them = Runs(path)
-    all_of_them.cells = {**store.runs.cells, **small.cells}
+    all_of_them.cells = {**store.runs.cells, **Runs(cluster.KEPT).cells}
     all_of_them.save()
     return all_of_them
 

@@ -31,6 +31,10 @@ class Runs:
         results = self.cells.get(_key(cell))
         return median(results) if results else None
 
+    def has(self, cell: Cell) -> bool:
+        """Whether it was measured."""
+        return self.rounds(cell) > 0
+
     def rounds(self, cell: Cell) -> int:
         """How often it was measured."""
         return len(self.cells.get(_key(cell), ()))

@@ -193,8 +193,8 @@ def test_what_threads_cannot_share_follows_from_two_times():
 
 
 def test_what_is_typical_is_in_the_middle():
-    measured = Measured(seconds=[2.0, 1.0, 90.0], beside=[3.5, 3.0, 4.0])
-    assert measured.typical == 2.0 and measured.uncached == 1.5
+    measured = Measured(seconds=[2.0, 1.0, 90.0], beside=[3.5, 3.0, 4.0], crowded=[5.0, 4.0, 6.0])
+    assert measured.typical == 2.0 and measured.uncached == 1.5 and measured.typical_crowded == 5.0
     assert Measured(seconds=[2.0], beside=[1.0]).uncached == Measured(seconds=[2.0]).uncached == 0.0
 
 

@@ -148,12 +148,30 @@ def test_native_code_gets_from_memory_what_is_in_no_cache(clock):
 
 
 def test_threads_of_native_code_wait_for_each_other_in_a_crowd(clock):
-    machine, log = SimulatedMachine(clock, 1), Log(clock)
-    first, second = (Process(machine, name, Crowding(native=1.5)) for name in "ab")
-    first.native(1.0, log("alone"), 0.0)
-    second.native(1.0, log("in a crowd"), 0.0)
+    for others, wanted in ((1, 1.0), (3, 3.0)):  # with a core for itself a process loses nothing; with half of one, half as much again
+        clock = Clock()
+        machine, log = SimulatedMachine(clock, 2), Log(clock)
+        for name in range(1 + others):
+            Process(machine, str(name)).native(1.0, log("last"), 0.0, crowded=1.5)
+        clock.run()
+        assert log.times == {"last": wanted}
+
+
+def test_native_code_takes_longer_while_others_use_memory_at_the_same_time(clock):
+    machine, log = SimulatedMachine(clock, 2), Log(clock)
+    for name, seconds in (("a", 1.0), ("b", 2.0)):
+        Process(machine, name).native(seconds, log(name), 0.0, uncached=seconds / 2)
     clock.run()
-    assert log.times == {"alone": 2.0, "in a crowd": 2.5}
+    assert log.times == {"a": 1.5, "b": 2.0}  # when a has ended, b has half of it left, and both cores
+
+
+def test_a_worker_that_is_busy_is_not_cheaper_for_it(clock):
+    machine, log = SimulatedMachine(clock, 1), Log(clock)
+    process = Process(machine, "a", Crowding(python=1.5))
+    for name in ("first", "second"):
+        process.python(1.0, log(name))
+    clock.run()
+    assert log.times["second"] == 2.0
 
 
 def test_a_core_that_never_goes_idle_need_not_be_woken(clock):

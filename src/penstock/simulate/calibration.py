@@ -36,7 +36,6 @@ from penstock.graph.scopes import device
 from penstock.ops.array.fill import zeros
 from penstock.ops.constant import constant, identity
 from penstock.ops.flow.misc import group
-from penstock.ops.linalg.matmul import matmul
 from penstock.platform.cpus import available_cpus, shared_cache_bytes
 from penstock.session.session import Session
 from penstock.simulate.costs import Costs
@@ -48,7 +47,6 @@ _PS = [f"/job:ps/task:{index}" for index in range(_SERVERS)]
 _TENSORS = 16
 _TURNS = 8
 _FLOATS = 1 << 20  # of a large tensor: 4 MB, which no core's own cache holds
-_SIDE, _PRODUCTS = 448, 4  # of matrices that are multiplied
 _SECONDS = 0.1  # per step that is measured
 _ROUNDS = 5  # of which the median counts
 _OTHERS = 2  # workers of a crowd, per core
@@ -59,7 +57,7 @@ _SERVE = "import sys; from penstock.simulate.calibration import serve; serve(*sy
 NETWORK = "network"  # arguments: no shared memory,
 CROWD = "crowd"  # and one of those beside which another measures
 _REST = "rest"  # what a crowd is told in between
-_CROWDED = ("small update", "large update", "compute")
+_CROWDED = ("small update", "large update")
 _OF_ALL = ("one", "many", "large", "small update", "large update")  # steps that use each of the parameter servers
 
 
@@ -137,8 +135,7 @@ def _worker(targets: list[str], number: int) -> Iterator[tuple[Session, dict[str
 
 def _steps(worker: str) -> dict[str, Operation]:
     """Steps whose times tell what messages cost: one that stays on the worker, and those in which it gets one or many tensors of each parameter
-    server; in which a tensor goes to and fro; in which a small or a large one is used at both ends; the same use without a message; and one that
-    computes with all threads."""
+    server; in which a tensor goes to and fro; in which a small or a large one is used at both ends; and the same use without a message."""
     small: list[list[Variable]] = []
     large: list[Variable] = []
     for task in _PS:
@@ -154,7 +151,7 @@ def _steps(worker: str) -> dict[str, Operation]:
         return {"alone": constant(1.0).op, "one": _take(first), "many": _take([each for some in small for each in some]), "large": _take(large),
                 "turns": _turns(first[0], worker), "small update": _update(first), "large update": _update(large),
                 "scale": scaled.op, "subtract": here.assign_sub(there).op, "small scale": halved.op,
-                "small subtract": one.assign_sub(other).op, "compute": _compute()}
+                "small subtract": one.assign_sub(other).op}
 
 
 def _experiments(session: Session, steps: dict[str, Operation], targets: list[str], arguments: list[str]) -> dict[str, _Spent]:
@@ -182,15 +179,6 @@ def _take(variables: list[Variable]) -> Operation:
 def _update(variables: list[Variable]) -> Operation:
     """A step in which a worker uses variables, and the parameter servers what the worker sends."""
     return group(*(variable.assign_sub(variable * 0.5).op for variable in variables))  # type: ignore[operator]
-
-
-def _compute() -> Operation:
-    """A step of the worker alone whose threads have to wait for each other after each product. It updates: so it is native at once."""
-    variable = Variable(zeros([_SIDE, _SIDE]))
-    value: Any = variable
-    for _ in range(_PRODUCTS):
-        value = matmul(value, value)
-    return variable.assign_sub(value).op
 
 
 def _turns(variable: Variable, worker: str) -> Operation:
@@ -303,7 +291,7 @@ def _costs(measured: dict[str, _Spent]) -> Costs:
                  message=message, send=send, receive=receive, send_byte=send_byte / warm, receive_byte=receive_byte / warm,
                  latency=max(idle / (2 * _TURNS + 2), 0.0), crowded=measured["crowded small update"].worker / measured["small update"].worker,
                  queued=min(crowded.ps / update.ps, 1.0), cold_bytes=cold, cache_bytes=cache,
-                 crowded_native=max(spent["crowded compute"].worker / spent["compute"].worker, 1.0), spread=alone.spread)
+                 spread=alone.spread)
 
 
 def _per_server(measured: dict[str, _Spent]) -> dict[str, _Spent]:

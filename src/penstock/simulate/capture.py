@@ -13,7 +13,8 @@ import os
 import sys
 import threading
 import time
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -30,9 +31,9 @@ from penstock.distributed.worker import Worker
 from penstock.estimator.tasks import MissingChief
 from penstock.execute.plan import Plan
 from penstock.execute.report import Described
-from penstock.native.machine.team import native_alone
+from penstock.native.machine.team import native_alone, team
 from penstock.ops.transfer import Send
-from penstock.platform.cpus import shared_cache_bytes
+from penstock.platform.cpus import available_cpus, shared_cache_bytes
 from penstock.program.devices import Kernel
 from penstock.program.ir import Node, Program
 from penstock.program.stages import Observer, observing
@@ -76,14 +77,15 @@ class Enough(BaseException):
 
 class _Timer(Observer):
     """Times every kernel of every plan. All tasks are in this process, and their native code would share its cores: one region runs at a time, with
-    one thread, with all of them, and with one beside another that uses the cache, in turn, so that these are measured on the same machine, however
-    its speed changes."""
+    one thread, with one beside another that uses the cache, with all of them, and with all of them beside as many others, in turn, so that these are
+    measured on the same machine, however its speed changes; the last several times in a row, since threads get used to a crowd."""
 
     def __init__(self) -> None:
         self._native = threading.Lock()
         self.measured: dict[Node, Measured] = {}
         self._regions: dict[Node, Described] = {}
-        self._user = CacheUser()
+        self._user, self._crowd = CacheUser(), CacheUser(available_cpus())
+        self._losses: dict[str, list[int]] = {}  # of the threads of each task, in a crowd
         self._taken: dict[str, int] = {}  # how often each accumulator gave its gradients
 
     def fewest_updates(self) -> float:
@@ -109,20 +111,22 @@ class _Timer(Observer):
             self._taken.setdefault(node.name, 0)
 
         by_itself: AbstractContextManager[Any] = self._native if region is not None else nullcontext()
-        turns = itertools.cycle([record.seconds] if region is None else [record.seconds, record.together, record.beside])
+        turns = itertools.cycle([record.seconds] if region is None else [record.seconds, record.beside, record.together] * 3 + [record.crowded] * 6)
 
         def run(*values: Any, **options: Any) -> Any:
             times = next(turns)
             given = _of_one_worker(values) if meets == "take" else values
-            beside = self._user if times is record.beside and record.touched >= LARGE else nullcontext()
-            with by_itself, native_alone(times is not record.together), beside:
-                start, cores = time.perf_counter(), time.process_time()
+            shared = times is record.together or times is record.crowded
+            with by_itself, native_alone(not shared), self._beside(times, record, node) as users:
+                cores = _cores_without(users) if shared else 0.0
+                start = time.perf_counter()
                 result = kernel(*given, **options)
-                seconds, cores = time.perf_counter() - start, time.process_time() - cores
+                seconds = time.perf_counter() - start
+                cores = _cores_without(users) - cores if shared else 0.0
             if meets == "take":
                 self._taken[node.name] += 1
             if len(times) < _SAMPLES and not node.definition.blocking:
-                times.append(seconds)
+                times.append(cores if times is record.crowded else seconds)
                 if times is record.together:
                     record.cores.append(cores)
             record.memory = max(record.memory, _own_bytes(result))
@@ -137,27 +141,47 @@ class _Timer(Observer):
 
         return run
 
+    def _beside(self, times: list[float], record: Measured, node: Node) -> AbstractContextManager[CacheUser | None]:
+        """What uses the machine meanwhile."""
+        if times is record.crowded:
+            return self._in_a_crowd(_task(node))
+        return self._user if times is record.beside and record.touched >= LARGE else nullcontext()
+
+    @contextmanager
+    def _in_a_crowd(self, task: str) -> Iterator[CacheUser]:
+        """Threads that lose much in a crowd rest for a while (``native/machine/driver.py``): they do so here, and not in what is measured next."""
+        team.give_losses(self._losses.get(task, []))
+        with self._crowd as crowd:
+            yield crowd
+        self._losses[task] = team.take_losses()
+
 
 class CacheUser:
-    """While the block lasts, another thread goes through more memory than the cache holds, as other workers of a machine do."""
+    """While the block lasts, other threads go through more memory than the cache holds, as other tasks of a machine do."""
 
-    def __init__(self) -> None:
-        self.pieces = 0  # how many pieces of that it has gone through
+    def __init__(self, threads: int = 1) -> None:
+        self.pieces = 0  # how many pieces of that they have gone through
         self._array = np.zeros(0, np.float32)
-        self._thread: threading.Thread | None = None
+        self._count, self._threads = threads, list[threading.Thread]()
         self._is_over = threading.Event()
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> CacheUser:
         if not self._array.size:
             self._array = np.zeros(2 * max(shared_cache_bytes(), LARGE) // 4, np.float32)
         self._is_over.clear()
-        self._thread = threading.Thread(target=self._use, daemon=True)
-        self._thread.start()
+        self._threads = [threading.Thread(target=self._use, daemon=True) for _ in range(self._count)]
+        for thread in self._threads:
+            thread.start()
+        return self
 
     def __exit__(self, *error: object) -> None:
         self._is_over.set()
-        assert self._thread is not None
-        self._thread.join()
+        for thread in self._threads:
+            thread.join()
+
+    def cores(self) -> float:
+        """The seconds of a core that the threads have used (Linux)."""
+        return sum(time.clock_gettime(time.pthread_getcpuclockid(thread.ident)) for thread in self._threads if thread.ident is not None)
 
     def _use(self) -> None:
         for piece in itertools.cycle(np.array_split(self._array, 32)):  # each without the interpreter
@@ -165,6 +189,11 @@ class CacheUser:
                 return
             np.add(piece, 1.0, out=piece)
             self.pieces += 1
+
+
+def _cores_without(users: CacheUser | None) -> float:
+    """The seconds of a core that this process has used, those threads left out."""
+    return time.process_time() - (users.cores() if users is not None else 0.0)
 
 
 def _own_bytes(result: Any) -> int:

@@ -36,11 +36,10 @@ class Clock:
     def run(self, until: float = math.inf) -> None:
         """Handles events until there are none, or until the time has come."""
         self._stopped = False
-        while self._events and not self._stopped:
-            time, _, event, arguments = self._events[0]
-            if time > until:
+        events, next_event = self._events, heapq.heappop
+        while events and not self._stopped:
+            if events[0][0] > until:
                 self.now = until
                 return
-            heapq.heappop(self._events)
-            self.now = time
+            self.now, _, event, arguments = next_event(events)
             event(*arguments)

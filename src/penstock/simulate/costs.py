@@ -35,7 +35,6 @@ class Costs:
     queued: float = 1.0  # times as long, if work had to wait for the interpreter: several messages are read at a time, and no thread is woken
     cold_bytes: float = 1.0  # times as long, if nothing is in the cache: what works on large arrays, bytes of messages and native code
     cache_bytes: float = 0.0  # of the cache that all cores share; 0: not known
-    crowded_native: float = 1.0  # times as long, if other tasks use all cores: native code whose threads wait for each other
     spread: float = 0.0  # how much times in the interpreter differ: the standard deviation of their logarithm
     network: Costs | None = None  # what differs between machines, where there is no shared memory
 
@@ -78,7 +77,7 @@ class Costs:
 def cache_file() -> Path:
     """Where the costs of this machine are kept."""
     machine = f"{platform.node()} {platform.machine()} {available_cpus()} {platform.python_version()}"
-    return folder() / f"messages-7-{hashlib.sha256(machine.encode()).hexdigest()[:12]}.json"
+    return folder() / f"messages-8-{hashlib.sha256(machine.encode()).hexdigest()[:12]}.json"
 
 
 def measured_before() -> Costs | None:

@@ -96,10 +96,11 @@ class Simulation:
             self.fabric.links[machine] = NetworkLink(spec.network)
             where.update(dict.fromkeys(spec.tasks, machine))
         costs = self.local
-        crowding = Crowding(costs.crowded, costs.queued, costs.crowded_native, costs.spread)
+        server = Crowding(costs.crowded, costs.queued, costs.spread)
+        worker = server._replace(queued=1.0)  # what its messages cost was measured where those of two servers came together
         for task in self._tasks():
             machine = where.get(task) or SimulatedMachine(self.clock, cluster.cores, readable(task))
-            self._processes[task] = Process(machine, task, crowding, self.random)
+            self._processes[task] = Process(machine, task, worker if task.startswith("/job:worker/") else server, self.random)
         self._machines = list(dict.fromkeys(process.machine for process in self._processes.values()))
 
     def costs_between(self, one: Process, other: Process) -> Costs:
@@ -334,7 +335,8 @@ class _PartRun:
         def in_native() -> None:
             if block.native:
                 self.process.machine.used += block.touched
-                self.process.native(block.native, ended, block.serial, self._tables.is_short, block.uncached * self._replaced(), block.held)
+                self.process.native(block.native, ended, block.serial, self._tables.is_short, block.uncached * self._replaced(), block.held,
+                                    block.crowded, block.uncached)
             else:
                 ended()
 

@@ -22,6 +22,7 @@ from penstock.simulate.clock import Clock
 Then = Callable[[], Any]
 _STAYS = 0.5e-3  # seconds: a process that ran less than that ago is not moved to another core (Linux: sched_migration_cost)
 _SEARCH = 1.17 ** 2  # how fast the search for an idle core gets shorter with the use of the machine (Linux: nr_idle_scan)
+_WHOLE = 1.0 - 1e-9  # cores: with less, threads of native code wait for each other
 _AVERAGED = 46e-3  # seconds over which the use of the machine is averaged for that (Linux: half of it after 32 ms)
 
 
@@ -36,12 +37,15 @@ class Place:
 
 class _Work:
     """Something that is being computed: seconds of one core that are left, and how many cores it uses in the mean, if it gets all that it can; its
-    core, and from when on another one may take it."""
+    core, and from when on another one may take it; how many times as long it takes while others have some of the cores that it could
+    use, and while others use memory as it does.
+    ``speed`` is how much of it is done per second."""
 
-    __slots__ = ("core", "left", "most", "movable", "place", "speed", "then")
+    __slots__ = ("beside", "core", "crowded", "left", "most", "movable", "place", "speed", "then")
 
-    def __init__(self, seconds: float, most: float, then: Then, place: Place, core: int, movable: float) -> None:
-        self.left, self.most, self.then = seconds, most, then
+    def __init__(self, seconds: float, most: float, then: Then, place: Place, core: int, movable: float, crowded: float,
+                 beside: float) -> None:
+        self.left, self.most, self.then, self.crowded, self.beside = seconds, most, then, crowded, beside
         self.place, self.core, self.movable = place, core, movable
         self.speed = 1.0
 
@@ -61,12 +65,15 @@ class SimulatedMachine:
         self._used = 0.0  # cores, since then
         self._recent = self._weight = 0.0  # cores in use, and their number, averaged
         self._version = 0
-        self._wide = 0  # how many can use more than one core
+        self._wide = 0  # how many can use more than one core,
+        self._users = 0  # and how many use memory
         self.processes = 0
 
-    def run(self, seconds: float, then: Then, width: float = 1.0, serial: float = 0.0, place: Place | None = None, held: float = 0.0) -> None:
+    def run(self, seconds: float, then: Then, width: float = 1.0, serial: float = 0.0, place: Place | None = None, held: float = 0.0,
+            crowded: float = 1.0, beside: float = 1.0) -> None:
         """Calls ``then`` when so many seconds of one core have been spent, on up to ``width`` cores, of which a part, ``serial``, uses one only, and
-        holds the others for a part of that time, ``held``."""
+        holds the others for a part of that time, ``held``; ``crowded`` times as many while others have some of these cores, ``beside``
+        times as many while others use memory, too."""
         self._advance()
         place = place or Place()
         core = self._choose(place)
@@ -76,8 +83,9 @@ class SimulatedMachine:
             shortest = seconds * (serial + (1.0 - serial) / width)  # Amdahl's law
             seconds *= 1.0 + serial * (width - 1.0) * held
             most = seconds / shortest if shortest else width
-        self._running.append(_Work(max(seconds, 0.0), most, then, place, core, min(place.until, self.now) + _STAYS))
+        self._running.append(_Work(max(seconds, 0.0), most, then, place, core, min(place.until, self.now) + _STAYS, crowded, beside))
         self._wide += most > 1.0
+        self._users += beside > 1.0
         self._share()
 
     @property
@@ -109,12 +117,13 @@ class SimulatedMachine:
         return len(self._on) * (1.0 - _SEARCH * use ** 2) >= 1.0
 
     def _advance(self) -> None:
-        elapsed = self._clock.now - self._since
-        self._since = self._clock.now
+        now = self._clock.now
+        elapsed = now - self._since
         if elapsed:
-            self.busy += elapsed * self._used
+            self._since, used = now, self._used
             kept = math.exp(-elapsed / _AVERAGED)
-            self._recent = kept * self._recent + (1.0 - kept) * self._used
+            self.busy += elapsed * used
+            self._recent = kept * self._recent + (1.0 - kept) * used
             self._weight = kept * self._weight + (1.0 - kept) * self.cores
             for work in self._running:
                 work.left -= elapsed * work.speed
@@ -125,6 +134,11 @@ class SimulatedMachine:
         running = self._running
         if not running:
             self._used = 0.0
+            return
+        if len(running) == 1 and self.cores >= 1.0:  # the most frequent case
+            work = running[0]
+            self._used = work.speed = min(work.most, self.cores)
+            self._clock.after(max(work.left / work.speed, 0.0), self._look, self._version)
             return
         if self._wide:
             first = self._share_unevenly()
@@ -156,10 +170,13 @@ class SimulatedMachine:
         free, self._used, first = self.cores, 0.0, math.inf
         others = len(self._running)
         for work in sorted(self._running, key=_most):
-            work.speed = min(work.most, free / others)
-            free -= work.speed
+            cores = min(work.most, free / others)
+            free -= cores
             others -= 1
-            self._used += work.speed
+            self._used += cores
+            work.speed = cores / work.crowded if cores < _WHOLE else cores
+            if self._users > 1:
+                work.speed /= work.beside
             first = min(first, work.left / work.speed)
         return first
 
@@ -167,12 +184,14 @@ class SimulatedMachine:
         if version != self._version:
             return  # something began or ended since
         self._advance()
-        done = [work for work in self._running if work.left <= 1e-12]
-        self._running = [work for work in self._running if work.left > 1e-12]
-        self._wide -= sum(work.most > 1.0 for work in done)
+        running = self._running
+        done = [work for work in running if work.left <= 1e-12]
+        self._running = [work for work in running if work.left > 1e-12] if len(done) < len(running) else []
         for work in done:
+            self._wide -= work.most > 1.0
+            self._users -= work.beside > 1.0
             self._on[work.core] -= 1
-            work.place.core, work.place.until = work.core, self.now
+            work.place.core, work.place.until = work.core, self._clock.now
         self._share()
         for work in done:
             self.waker = work.core
@@ -188,13 +207,11 @@ def _movable(work: _Work) -> float:
 
 
 class Crowding(NamedTuple):
-    """How many times as long work takes a process that is not alone: what is done in Python while others have all cores, or after it had to wait for
-    the interpreter; and native code while others have all cores. ``spread``: how much times
-    in Python differ from each other, as the standard deviation of their logarithm."""
+    """How many times as long work in Python takes a process that is not alone: while others have all cores, or after it had to wait for the
+    interpreter. ``spread``: how much times in Python differ from each other, as the standard deviation of their logarithm."""
 
     python: float = 1.0
     queued: float = 1.0
-    native: float = 1.0
     spread: float = 0.0
 
 
@@ -234,19 +251,21 @@ class Process:
         if not self._in_python:
             self._next()
 
-    def native(self, seconds: float, then: Then, serial: float, is_short: bool = False, extra: float = 0.0, held: float = 0.0) -> None:
+    def native(self, seconds: float, then: Then, serial: float, is_short: bool = False, extra: float = 0.0, held: float = 0.0,
+               crowded: float = 1.0, uncached: float = 0.0) -> None:
         """Work outside of it, on all cores of the machine that are free; ``is_short``: on one, if other processes may need them; ``extra``: further
-        seconds, as others have used the cache."""
-        if self.machine.is_full:
-            seconds *= self._crowding.native
+        seconds, as others have used the cache; ``uncached``: the most that they would be, also while others use memory at the same time; ``crowded``:
+        how many times as long its threads take while others have some of the cores."""
         width = 1.0 if is_short and self.machine.processes > 1 else self.machine.cores
-        self.machine.run(seconds + extra, then, width, serial, self._place, held)
+        beside = max((seconds + uncached) / (seconds + extra), 1.0)
+        self.machine.run(seconds + extra, then, width, serial, self._place, held, crowded if width > 1.0 else 1.0, beside)
 
     def _next(self) -> None:
         self._in_python = bool(self._line)
         if self._line:
             work, begin = self._line.popleft(), self.machine.now
-            factor = self._crowding.queued if work.queued else self._crowding.python if self.machine.is_full else 1.0
+            saves = work.queued and self._crowding.queued < 1.0
+            factor = self._crowding.queued if saves else self._crowding.python if self.machine.is_full else 1.0
             seconds = work.seconds * factor * self._variation() + work.moving
             self.machine.run(seconds, lambda: self._ended(begin, work.then), place=self._place)
 

@@ -58,6 +58,8 @@ def _take_updates(part: TaskPart, step: StepProfile, wanted: int) -> TaskPart:
         update.python += block.python
         update.moving += block.moving
         update.native += block.native
+        if block.native:  # all of a task have the same
+            update.serial, update.held, update.crowded = block.serial, block.held, block.crowded
         update.nodes += block.nodes
         gradients = [sent[number] for number in block.receives]
         block.python, block.moving = _ADD * sum(each.tensors for each in gradients), ADD_BYTE * sum(each.bytes for each in gradients)

@@ -39,7 +39,8 @@ class Meeting:
 class WorkBlock:
     """Nodes of a part that can run when the same things have come: how many seconds of one core they take, in the interpreter, there on large arrays
     (``moving``), and in native code, which part of the latter cannot be shared out among cores, and for which part of that the other threads hold
-    their cores; how much longer native code takes if others use the cache all the time, and how many bytes it has for that."""
+    their cores; how much longer native code takes if others use the cache all the time, and how many bytes it has for that; how many times as long
+    its threads take, which wait for each other, if others use all cores, too."""
 
     needs: list[int] = field(default_factory=list)  # blocks of the part
     receives: list[int] = field(default_factory=list)  # numbers of messages
@@ -51,6 +52,7 @@ class WorkBlock:
     serial: float = 0.0
     held: float = 0.0
     uncached: float = 0.0
+    crowded: float = 1.0
     touched: int = 0
     nodes: int = 0
 

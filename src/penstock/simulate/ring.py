@@ -36,11 +36,12 @@ def all_reduce(profile: JobProfile, workers: int) -> JobProfile:
 def _together(blocks: Iterable[WorkBlock]) -> WorkBlock:
     total = WorkBlock()
     for block in blocks:
-        serial = total.serial * total.native + block.serial * block.native
+        serial, crowded = (getattr(total, name) * total.native + getattr(block, name) * block.native for name in ("serial", "crowded"))
         total.python, total.native, total.nodes = total.python + block.python, total.native + block.native, total.nodes + block.nodes
         total.moving += block.moving
         total.held = max(total.held, block.held)
-        total.serial = serial / total.native if total.native else 0.0
+        if total.native:
+            total.serial, total.crowded = serial / total.native, crowded / total.native
     return total
 
 

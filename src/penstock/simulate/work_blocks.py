@@ -30,6 +30,7 @@ class Measured:
     together: list[float] = field(default_factory=list)  # with all of them, if it is native code,
     cores: list[float] = field(default_factory=list)  # and seconds of a core that this takes
     beside: list[float] = field(default_factory=list)  # with one thread, while another one uses the cache
+    crowded: list[float] = field(default_factory=list)  # seconds of a core, with all of them, while others use all cores and the cache
     bytes: int = 0  # that it sent
     count: int = 1  # elements or gradients
     resource: str = ""
@@ -44,6 +45,7 @@ class Measured:
         self.together.clear()
         self.cores.clear()
         self.beside.clear()
+        self.crowded.clear()
 
     @property
     def typical(self) -> float:
@@ -59,6 +61,11 @@ class Measured:
     def uncached(self) -> float:
         """How much longer it takes if others use the cache."""
         return max(_median(self.beside) - self.typical, 0.0) if self.beside else 0.0
+
+    @property
+    def typical_crowded(self) -> float:
+        """Seconds of a core if others use all of them."""
+        return _median(self.crowded)
 
     @property
     def typical_cores(self) -> float:
@@ -203,9 +210,11 @@ class _Cut:
         if both and threads > 1:
             alone, together, cores = (sum(getattr(each, name) for each in both) for name in ("typical", "typical_together", "typical_cores"))
             serial = serial_part(alone, together, threads)
+            uncached, crowded = (sum(getattr(each, name) for each in both if each.crowded) for name in ("uncached", "typical_crowded"))
             for block in part.blocks:
                 if block.native:
                     block.serial, block.held = serial, held_part(alone, cores, serial, threads)
+                    block.crowded = max(crowded / (alone + uncached), 1.0)
 
     def _add_memory(self, part: TaskPart) -> None:
         """Of a running step: what nodes make, and what messages bring. Values that are dropped early are counted, too: it is an upper bound."""

@@ -10,7 +10,7 @@ import pytest
 
 import penstock as tf
 from penstock.native.machine import driver
-from penstock.native.machine.team import team
+from penstock.native.machine.team import native_alone, team
 from penstock.native.table.instance import Instance
 
 pytestmark = pytest.mark.process
@@ -49,6 +49,20 @@ def test_the_caller_does_all_while_the_team_rests(step):
         assert step() == wanted
     assert word("ticket").value == ticket, "nothing was shared"
     assert word("resting").value == 1
+
+
+def test_who_is_to_be_alone_gets_no_help_of_threads_that_are_awake(step):
+    wanted = step()
+    ticket = word("ticket").value
+    word("runs").value += 1  # of another caller: so they stay awake
+    try:
+        with native_alone(True):
+            assert step() == wanted
+        assert word("ticket").value == ticket, "nothing was shared"
+        assert step() == wanted
+        assert word("ticket").value != ticket
+    finally:
+        word("runs").value -= 1
 
 
 def test_a_rest_ends(step):

@@ -12,6 +12,7 @@ import threading
 
 from penstock.native.machine import driver, stacks, target
 
+_LOSSES = ("until", "factor", "spent", "lost", "resting")  # words of the board
 _IDLE = 10.0  # seconds after which a parked thread ends
 
 
@@ -52,8 +53,9 @@ class Team:
     """The board and its threads."""
 
     def __init__(self) -> None:
-        self._memory = ctypes.create_string_buffer(driver.BOARD_BYTES + 64)
+        self._memory = ctypes.create_string_buffer(2 * driver.BOARD_BYTES + 64)
         self.board = (ctypes.addressof(self._memory) + 63) & ~63
+        self.board_of_nobody = self.board + driver.BOARD_BYTES  # always taken: whoever calls with it does all parts
         self._runs, self._stop, self._helpers = (ctypes.c_int64.from_address(self.board + driver.board_offset(name))
                                                  for name in ("runs", "stop", "helpers"))
         self.start()
@@ -61,9 +63,23 @@ class Team:
     def start(self) -> None:
         """No threads yet, an empty board. Also called in a forked process: the threads stay with the parent, the board is where tables know it."""
         ctypes.memset(self._memory, 0, len(self._memory))
+        ctypes.c_int64.from_address(self.board_of_nobody + driver.board_offset("busy")).value = 1
         self._parked: list[threading.Lock] = []
         self._lock = threading.Lock()
         self._threads: set[threading.Thread] = set()
+
+    def take_losses(self) -> list[int]:
+        """What calls have lost in a crowd, and until when the team rests for that; the team forgets it. For those who measure."""
+        words = [ctypes.c_int64.from_address(self.board + driver.board_offset(name)) for name in _LOSSES]
+        losses = [word.value for word in words]
+        for word in words:
+            word.value = 0
+        return losses
+
+    def give_losses(self, losses: list[int]) -> None:
+        """Reminds the team of what was taken."""
+        for name, value in zip(_LOSSES, losses):
+            ctypes.c_int64.from_address(self.board + driver.board_offset(name)).value = value
 
     def wake(self, threads: int) -> None:
         """Has ``threads`` threads, the caller among them, look at the board."""

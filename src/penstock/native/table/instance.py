@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _PATTERN = 0xA5
 _LARGE = 16 << 20  # bytes of an arena
+_BOARD = HEADER.index("board")
 
 
 def _give_back() -> None:
@@ -111,8 +112,8 @@ class Instance:
 
     def run(self, arrays: Sequence[np.ndarray], between: Callable[[], None]) -> int:
         """The index of the call that failed, or -1. ``between`` is called now and then while loops go on, and may raise something to end the run."""
-        if self._table.parallel and not caller.alone:
-            team.wake(self._table.threads)
+        if self._table.parallel:
+            self._call_team()
         self._pack(self._ids, 0, *map(id, arrays))
         result = self._run(self._at)
         return result if result >= -1 else self._go_on(result, between)
@@ -122,11 +123,19 @@ class Instance:
         while result < -1:
             between()
             self._header[HEADER.index("start")] = -2 - result
-            if self._table.parallel and not caller.alone:
-                team.wake(self._table.threads)
+            if self._table.parallel:
+                self._call_team()
             result = self._run(self._at)
         self._header[HEADER.index("start")] = 0
         return result
+
+    def _call_team(self) -> None:
+        """Has the team help, or keeps it out: threads that are still awake would help unasked."""
+        if caller.alone:
+            self._header[_BOARD] = team.board_of_nobody
+        else:
+            self._header[_BOARD] = team.board
+            team.wake(self._table.threads)
 
     def __del__(self) -> None:
         release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(native_driver().addresses["release"])
