@@ -296,7 +296,7 @@ def code(size: int, integer: bool = False, packed: int = 1) -> Code:
     """The kernel for elements of this size."""
     tile = tile_for(size, integer, packed)
     whole = are_inside()
-    return Code.of(f"gemm {tile}", lambda: Gemm(tile, whole).text)
+    return Code.of(f"gemm {tile}{' whole' if whole else ''}", lambda: Gemm(tile, whole).text)
 
 
 def micro_codes(tile: Tile, parts: Sequence[Sequence[int]]) -> tuple[Code, ...]:
