@@ -4,9 +4,9 @@
 
 A is read by rows, at any distance from each other ("rows"): those of a buffer, of the matrix itself, or windows of an image, which overlap. Their
 elements lie side by side, in segments. Or there is one short row for each k ("columns"), as a transposed matrix has: that itself, or a buffer. There
-is a function for each way, even number of rows and number of vectors that a tile can have; a table holds their addresses. Most of a
-product's code is in them, and a program seldom needs half of them, so each is a module, compiled when a product has such tiles. Code for other machines has all of them
-in the module of the product. They are written as text: that takes less time than llvmlite's builder.
+is a function for each way, even number of rows and number of vectors that a tile can have; a table holds their addresses. Most of a product's code is
+in them, and a program seldom needs half of them, so each is a module, compiled when a product has such tiles. Code for other machines has all of
+them in the module of the product. They are written as text: that takes less time than llvmlite's builder.
 """
 from __future__ import annotations
 
