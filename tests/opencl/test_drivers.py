@@ -31,12 +31,40 @@ def test_without_the_extra_nothing_changes(monkeypatch, capsys):
 
 def test_a_broken_installation_is_told_and_changes_nothing(monkeypatch, capsys):
     monkeypatch.setenv("PENSTOCK_OPENCL", "gpu")
+    monkeypatch.setattr(drivers, "may_have_device", lambda: True)
     monkeypatch.setitem(sys.modules, "pyopencl", ModuleType("pyopencl"))  # as pip leaves it in the midst of an installation
     monkeypatch.setattr(drivers.importlib.util, "find_spec", lambda name: True)
     with tf.Session() as session:
         assert [device.device_type for device in session.list_devices()] == ["CPU"]
     assert main(["devices"]) == 0
     assert "pyopencl cannot be loaded" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("file, asked", [("null", False), ("dri/renderD128", True), ("nvidia0", True), ("dxg", True), ("kgsl-3d0", True)])
+def test_only_a_machine_with_a_device_file_is_searched(file, asked, tmp_path, monkeypatch):
+    for name in [name for name in drivers.os.environ if name.startswith(drivers._SETTINGS)]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(drivers.sys, "platform", "linux")
+    path = tmp_path / "dev" / file
+    path.parent.mkdir(parents=True)
+    path.touch()
+    assert drivers.may_have_device(tmp_path) is asked
+
+
+def test_a_setting_of_a_driver_has_it_asked(tmp_path, monkeypatch):
+    monkeypatch.setenv("POCL_DEVICES", "remote")
+    assert drivers.may_have_device(tmp_path)
+
+
+def test_without_a_device_pyopencl_is_not_imported(monkeypatch, capsys):
+    monkeypatch.setenv("PENSTOCK_OPENCL", "gpu")
+    monkeypatch.setattr(drivers, "may_have_device", lambda: False)
+    monkeypatch.setattr(drivers.importlib.util, "find_spec", lambda name: True)
+    monkeypatch.setitem(sys.modules, "pyopencl", None)  # an import would raise
+    with tf.Session() as session:
+        assert [device.device_type for device in session.list_devices()] == ["CPU"]
+    assert main(["devices"]) == 0
+    assert "/dev/dri" in capsys.readouterr().out
 
 
 def test_switched_off(monkeypatch, capsys):

@@ -86,22 +86,25 @@ class Code:
     """A compiled function, or the promise of one: ``key`` names its structure, ``build()`` gives the LLVM IR of a module that defines ``symbol``.
 
     Equal keys, equal code: the key must tell everything that ``build`` depends on, but for this package's own sources. If it cannot (it depends on
-    code of the user's), ``complete`` is false. ``Code.of`` shares one object per key in this process.
+    code of the user's), ``complete`` is false. ``linked`` is told of the function's address, before any thread can run it. ``Code.of`` shares one
+    object per key in this process.
     """
 
     _known: dict[tuple[target.Machine | None, str], Code] = {}
 
-    def __init__(self, key: str, build: Callable[[], str], symbol: str = "kernel", complete: bool = True) -> None:
-        self.key, self._build, self.symbol, self._complete = key, build, symbol, complete
+    def __init__(self, key: str, build: Callable[[], str], symbol: str = "kernel", complete: bool = True,
+                 linked: Callable[[int], None] | None = None) -> None:
+        self.key, self._build, self.symbol, self._complete, self._linked = key, build, symbol, complete, linked
         self._library: target.LinkedCode | None = None
         self._lock = threading.Lock()  # held by the thread that compiles it
 
     @classmethod
-    def of(cls, key: str, build: Callable[[], str], symbol: str = "kernel", complete: bool = True) -> Code:
+    def of(cls, key: str, build: Callable[[], str], symbol: str = "kernel", complete: bool = True,
+           linked: Callable[[int], None] | None = None) -> Code:
         """The code of this key, for the machine that code is made for."""
         place = target.foreign(), key
         code = cls._known.get(place)
-        return code if code is not None else cls._known.setdefault(place, cls(key, build, symbol, complete))
+        return code if code is not None else cls._known.setdefault(place, cls(key, build, symbol, complete, linked))
 
     def text(self) -> str:
         """The LLVM IR of its module."""
@@ -113,7 +116,7 @@ class Code:
             try:
                 code = target.stored_code_for(self.key) if self._library is None else None
                 if code is not None:
-                    self._library = target.LinkedCode(code, self.symbol)
+                    self._library = self._link(code)
             finally:
                 self._lock.release()
         return self._library is not None
@@ -131,7 +134,13 @@ class Code:
         if config.dump:
             print(target.dump(self.key, self._build(), config.dump), file=sys.stderr)
         code = target.object_code_for(self.key, self._build) if self._complete else target.object_code(self._build())
-        return target.LinkedCode(code, self.symbol)
+        return self._link(code)
+
+    def _link(self, code: bytes) -> target.LinkedCode:
+        library = target.LinkedCode(code, self.symbol)
+        if self._linked is not None:
+            self._linked(library.address)
+        return library
 
     @functools.cached_property
     def address(self) -> int:
@@ -166,6 +175,12 @@ class KernelCall:
     destination: Destination | None = None  # if its result can be written elsewhere
     operands_of_parts: list[list[Array]] | None = None  # if parts have operands of their own: ``operands`` are then those of all
     over: list[tuple[Array, Array]] = field(default_factory=list)  # (output, input): the output may take the input's place, if that dies here
+    uses: tuple[Code, ...] = ()  # what the kernel calls, by addresses that its words lead to
+
+    @property
+    def codes(self) -> tuple[Code, ...]:
+        """All that has to be compiled for it."""
+        return () if self.code is None else (self.code, *self.uses)
 
     @property
     def traffic(self) -> int:

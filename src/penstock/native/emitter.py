@@ -181,11 +181,12 @@ class Emitter:
         self.move.copy(source, target)
 
     def call(self, code: Code, operands: Sequence[Array], parts: Sequence[bytes | Sequence[int]], label: str, writes: int = 1,
-             flops: int = 0, destination: Destination | None = None) -> None:
+             flops: int = 0, destination: Destination | None = None, uses: tuple[Code, ...] = ()) -> None:
         """One kernel. A part is its words after the operands: ints, or bytes; parts run at the same time. The last ``writes`` operands are
-        written; ``destination``, if the last one could be another array."""
+        written; ``destination``, if the last one could be another array; ``uses``: further code that the kernel calls."""
         packed = [part if isinstance(part, bytes) else struct.pack(f"{len(part)}q", *part) for part in parts]
         if packed:
-            self.calls.append(KernelCall(code, list(operands), packed, label, writes, flops, list(self.items), destination=destination))
+            self.calls.append(KernelCall(code, list(operands), packed, label, writes, flops, list(self.items), destination=destination,
+                                         uses=uses))
             if self.watch is not None:
                 self.watch(self.calls[-1])

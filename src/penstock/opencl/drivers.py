@@ -3,18 +3,26 @@
     PENSTOCK_OPENCL=gpu    GPUs and accelerators (the default)
     PENSTOCK_OPENCL=all    also CPUs that an OpenCL driver offers, such as PoCL: native code is quicker there, but this is how programs are tested
     PENSTOCK_OPENCL=off    none; no driver is loaded
+
+Loading pyopencl and the drivers takes a tenth of a second, the first of every program. So by default they are left alone on a Linux machine in which
+no driver could find more than CPUs: one that has no device file of a GPU or an accelerator.
 """
 from __future__ import annotations
 
 import functools
 import importlib.util
 import os
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from penstock.native.machine import target
 
 CHOICES = ("gpu", "all", "off")
+# The files by which Linux offers GPUs and accelerators: any with a driver of the kernel, NVIDIA, AMD, Adreno, Mali, PowerVR, Vivante, WSL, FPGAs.
+_DEVICE_FILES = ("dri/*", "accel/*", "nvidia*", "kfd", "kgsl*", "mali*", "pvr*", "galcore", "dxg", "xclmgmt*", "aclpci*", "intel-fpga*", "dfl-*")
+_SETTINGS = ("OCL_ICD_", "OPENCL_", "POCL_")  # of what finds drivers, and of PoCL, which reaches devices of other machines: somebody expects one
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,9 @@ def find() -> Found:
         return Found((), ("PENSTOCK_OPENCL=off: OpenCL devices are not looked for",))
     if importlib.util.find_spec("pyopencl") is None:
         return Found((), ("pyopencl is not installed: pip install 'penstock[opencl]'",))
+    if chosen == "gpu" and not may_have_device():
+        return Found((), ("this machine has no device file of a GPU or an accelerator, such as /dev/dri or /dev/nvidia0, so the OpenCL drivers were "
+                          "not asked: they can only have CPUs. PENSTOCK_OPENCL=all asks them, and uses CPUs too",))
     try:
         import pyopencl as cl  # installed with the extra only, and it loads the drivers
         failures, platforms_of = cl.Error, cl.get_platforms
@@ -61,6 +72,13 @@ def find() -> Found:
             else:
                 devices.append(device)
     return Found(tuple(devices), tuple(reasons or ([] if devices else ["the OpenCL drivers offer no device"])))
+
+
+def may_have_device(root: Path = Path("/")) -> bool:
+    """Could a driver find a GPU or an accelerator? ``root`` is where /dev is."""
+    if sys.platform != "linux" or any(name.startswith(_SETTINGS) for name in os.environ):
+        return True
+    return any(next((root / "dev").glob(pattern), None) is not None for pattern in _DEVICE_FILES)
 
 
 def _devices_of(cl: Any, platform: Any) -> tuple[list[Any], list[str]]:

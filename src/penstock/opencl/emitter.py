@@ -96,7 +96,8 @@ class DeviceEmitter(Emitter):
         """A product of matrices: see ``products.py``."""
         _load(PRODUCTS)(self, product, a, right, c, label, epilogue, items)
 
-    def call(self, code: Any, operands: Sequence[Array], parts: Any, label: str, writes: int = 1, flops: int = 0, destination: Any = None) -> None:
+    def call(self, code: Any, operands: Sequence[Array], parts: Any, label: str, writes: int = 1, flops: int = 0, destination: Any = None,
+             uses: Any = ()) -> None:
         """A kernel of native code: there is none for this device, so the host runs the node."""
         self.unsupported(f"there is no OpenCL kernel for its part '{label}'")
 

@@ -277,6 +277,39 @@ def test_windows_are_read_where_they_are(image, filter, stride, padding):
         close(run(build, x, f, threads=threads), expected, f[..., 0].size)
 
 
+@pytest.mark.parametrize("tile", [Tile(4, 16, 14), Tile(8, 4, 6), Tile(4, 4, 12)], ids=str)
+def test_the_micro_kernels_of_a_part_are_those_that_its_tiles_have(tile):
+    """As the kernel cuts blocks into tiles, counted one by one: one that is missing would be a jump to nowhere."""
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        (m_start, n_start), (height, width) = rng.integers(0, 90, 2), rng.integers(1, 90, 2)
+        words = {"m_start": m_start, "m_stop": m_start + height, "n_start": n_start, "n_stop": n_start + width, "m_block": rng.integers(1, 60)}
+        expected = set()
+        for m in range(m_start, m_start + height, words["m_block"]):
+            count = min(words["m_block"], m_start + height - m)
+            tiles = -(-count // tile.rows)
+            pairs, more = divmod(-(-count // 2), tiles)
+            for n in range(n_start, n_start + width, tile.columns):
+                vectors = -(-min(tile.columns, n_start + width - n) // tile.lanes)
+                expected |= {(True, 2 * (pairs + (index < more)), vectors) for index in range(tiles)}
+        part = [{**words, "a_transposed": 1}.get(name, 0) for name in gemm.WORDS]
+        assert set(gemm._sizes_of_tiles(tile, dict(zip(gemm.WORDS, part)))) == expected
+
+
+def test_a_product_compiles_only_the_micro_kernels_that_it_calls():
+    rng, calls = np.random.default_rng(4), []
+
+    def build(emit, a, b):
+        made = emit.contract.matmul(a, b)
+        calls.extend(emit.calls)
+        return made
+
+    a, b = rng.standard_normal((6, 30), np.float32), rng.standard_normal((30, 3), np.float32)
+    close(run(build, a, b), a @ b, 30)
+    (call,) = (call for call in calls if call.label == "matmul")
+    assert [code.symbol for code in call.uses] == ["micro_rows_6x1"] and set(call.codes) == {call.code, *call.uses}
+
+
 def test_epilogues_of_convolutions():
     rng = np.random.default_rng(9)
     x, f, bias = (rng.standard_normal(shape, np.float32) for shape in ((2, 9, 7, 70), (3, 3, 70, 40), (40,)))

@@ -10,13 +10,15 @@ The operands are A, B, what is added, and C. The words say which part of C to co
 """
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from typing import NamedTuple
 
 from llvmlite import ir
 
 from penstock.native.calls import Code
-from penstock.native.contract.microkernel import MicroKernels
+from penstock.native.contract.microkernel import MicroKernels, are_inside, micro_code
 from penstock.native.contract.packing import GROUP, PANEL_ROWS, PATCH_WORDS, STAGE, TAP_WORDS, Packing
 from penstock.native.contract.tile import DEPTH, PAIR, STRIDE, Tile, TileModule, tile_for
 from penstock.native.destinations import RowDestination
@@ -34,6 +36,7 @@ WORDS = (
     "b_panel",  # if it is not 0, B lies in panels (``panels.py``), so many bytes apart
     "alpha", "lower_bound", "upper_bound",  # numbers of the element type, in the lower bits
     "c_width", "c_height", "c_line", "c_image",  # if c_width is not 0, the rows of C are pixels, of lines, of images
+    "micro_kernels",  # the address of their table; 0 if they are in the module
 )
 _ENDLESS = 1 << 60  # elements of a segment, where there is but one
 DESTINATION = RowDestination.among(WORDS, width="n_stop", steps=("c_step", "c_batch", "c_line", "c_image"), start="c_at")
@@ -61,11 +64,11 @@ class _Block(NamedTuple):
 
 
 class Gemm:
-    """The module of the kernel. A can be transposed in memory, and its rows can be windows of an image."""
+    """The module of the kernel. A can be transposed in memory, and its rows can be windows of an image. ``whole``: with its micro-kernels."""
 
-    def __init__(self, tile: Tile) -> None:
+    def __init__(self, tile: Tile, whole: bool = True) -> None:
         self.m, self.tile = TileModule(tile), tile
-        self.micro = MicroKernels(self.m)
+        self.micro = MicroKernels(self.m, whole)
         self.packing = Packing(self.m)
         self.store_tile = self._store_tile()
         self._kernel()
@@ -212,7 +215,7 @@ class Gemm:
             rows, m = minimum(b, height, b.sub(block.count, t)), b.add(block.start, t)
             tiles_of_a = b.select(block.in_place, self._place_in_a(k0, m), advance(b, self.a_buffer, b.mul(index, number(DEPTH * tile.line))))
             a = b.select(self.columns, tiles_of_a, advance(b, rows_of_a, b.mul(t, row_step)))
-            micro = self.micro.choose(b, b.zext(self.columns, I64), height, vectors)
+            micro = self.micro.choose(b, w["micro_kernels"], b.zext(self.columns, I64), height, vectors)
             c = advance(b, self.place["c"], b.add(column, b.mul(m, w["c_step"])))
             given = advance(b, self.place["added"], b.add(column, b.mul(m, w["added_step"])))
             added, added_step = b.select(fresh, self.zeros, given), b.select(fresh, number(0), w["added_step"])
@@ -292,7 +295,30 @@ class Gemm:
 def code(size: int, integer: bool = False, packed: int = 1) -> Code:
     """The kernel for elements of this size."""
     tile = tile_for(size, integer, packed)
-    return Code.of(f"gemm {tile}", lambda: Gemm(tile).text)
+    whole = are_inside()
+    return Code.of(f"gemm {tile}{' whole' if whole else ''}", lambda: Gemm(tile, whole).text)
 
 
-__all__ = ["OPERANDS", "PATCH_WORDS", "WORDS", "code"]
+def micro_codes(tile: Tile, parts: Sequence[Sequence[int]]) -> tuple[Code, ...]:
+    """The micro-kernels that parts with these words call, if they are not in the module."""
+    if are_inside():
+        return ()
+    sizes = {size for part in parts for size in _sizes_of_tiles(tile, dict(zip(WORDS, part)))}
+    return tuple(micro_code(tile, *size) for size in sorted(sizes))
+
+
+def _sizes_of_tiles(tile: Tile, w: Mapping[str, int]) -> Iterator[tuple[bool, int, int]]:
+    """What ``_panel`` chooses from: how A lies, the rows of a tile and its vectors."""
+    height, width = w["m_stop"] - w["m_start"], w["n_stop"] - w["n_start"]
+    rows = {PAIR * pairs for count in {min(w["m_block"], height), height % w["m_block"]} - {0} for pairs in _pairs_of_tiles(tile, count)}
+    vectors = {-(-columns // tile.lanes) for columns in {min(width, tile.columns), width % tile.columns} - {0}}
+    return itertools.product((bool(w["a_transposed"]),), rows, vectors)
+
+
+def _pairs_of_tiles(tile: Tile, count: int) -> set[int]:
+    """As ``_tiles_of_rows`` cuts a block of so many rows."""
+    tiles, pairs = -(-count // tile.rows), -(-count // PAIR)
+    return {pairs // tiles, -(-pairs // tiles)}
+
+
+__all__ = ["OPERANDS", "PATCH_WORDS", "WORDS", "code", "micro_codes"]

@@ -4,15 +4,19 @@
 
 A is read by rows, at any distance from each other ("rows"): those of a buffer, of the matrix itself, or windows of an image, which overlap. Their
 elements lie side by side, in segments. Or there is one short row for each k ("columns"), as a transposed matrix has: that itself, or a buffer. There
-is a function for each way, even number of rows and number of vectors that a tile can have; a table holds their addresses. They are the bulk of the
-module, so they are written as text: that takes less time than llvmlite's builder.
+is a function for each way, even number of rows and number of vectors that a tile can have; a table holds their addresses. Most of a product's code is
+in them, and a program seldom needs half of them, so each is a module, compiled when a product has such tiles. Code for other machines has all of
+them in the module of the product. They are written as text: that takes less time than llvmlite's builder.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ctypes
+import functools
+from collections.abc import Iterator, Sequence
 
 from llvmlite import ir
 
+from penstock.native.calls import Code
 from penstock.native.contract.tile import LINE, PAIR, Tile, TileModule
 from penstock.native.machine import target
 from penstock.native.vector.pieces import number
@@ -28,7 +32,7 @@ class _Pointed:
 
 class MicroKernels:
     """The functions ``micro(a, a_step, segment, jump, b, b_step, ahead, ahead_step, added, added_step, c, c_step, k, terms, alpha, lower_bound,
-    upper_bound)``; ``text`` belongs to the module.
+    upper_bound)``; ``text`` belongs to the module, and has their definitions if they are ``inside``.
 
     Steps are in bytes; ``a_step`` leads to the next row of A, or to the next k if A lies in columns. Rows of A have segments of so many elements (at
     least 1), and ``jump`` leads from the end of one to the next. With each k, large tiles have the cache fetch what is at ``ahead``, which moves on
@@ -36,29 +40,73 @@ class MicroKernels:
     them if there are several segments) are added up in registers before they go to C: the shorter a sum, the less it rounds.
     """
 
-    def __init__(self, module: TileModule) -> None:
+    def __init__(self, module: TileModule, inside: bool) -> None:
         self.tile = module.tile
         scalar = self.tile.scalar
         self.type = ir.FunctionType(VOID, [POINTER, *[I64] * 3, *[POINTER, I64] * 4, I64, I64, *[scalar] * 3])
-        multiply = _multiplication(module)
-        prefetch = declare_prefetch(module.module)
-        functions = [_Micro(self.tile, columns, rows, vectors, multiply, prefetch.get_reference())
-                     for columns in (False, True) for vectors in range(1, self.tile.vectors + 1) for rows in range(PAIR, self.tile.rows + 1, PAIR)]
-        self.text = "\n".join(each.text() for each in functions)
-        table_type = ir.ArrayType(POINTER, len(functions))
-        self.table = ir.GlobalVariable(module.module, table_type, "micro_kernels")
-        self.table.linkage, self.table.global_constant = "internal", True
-        self.table.initializer = ir.Constant(table_type, [Literal(POINTER, f"@{each.name}") for each in functions])
+        self.table: ir.GlobalVariable | None = None
+        self.text = ""
+        if inside:
+            functions = [_Micro(module, *size) for size in _sizes(self.tile)]
+            self.text = "\n".join(each.text("internal ") for each in functions)
+            table_type = ir.ArrayType(POINTER, len(functions))
+            self.table = ir.GlobalVariable(module.module, table_type, "micro_kernels")
+            self.table.linkage, self.table.global_constant = "internal", True
+            self.table.initializer = ir.Constant(table_type, [Literal(POINTER, f"@{each.name}") for each in functions])
 
-    def choose(self, b: ir.IRBuilder, columns: IR, rows: IR, vectors: IR) -> IR:
-        """The function for a tile of this size; ``columns`` is how A lies in its buffer, as 0 or 1."""
+    def choose(self, b: ir.IRBuilder, table: IR, columns: IR, rows: IR, vectors: IR) -> IR:
+        """The function for a tile of this size; ``table``: the address of those outside; ``columns`` is how A lies in its buffer, as 0 or 1."""
         width = b.add(b.mul(columns, number(self.tile.vectors)), b.sub(vectors, number(1)))
         index = b.add(b.mul(width, number(self.tile.rows // PAIR)), b.sub(b.udiv(rows, number(PAIR)), number(1)))
-        return b.load(b.gep(self.table, [index], source_etype=POINTER), typ=POINTER)
+        first = b.inttoptr(table, POINTER) if self.table is None else self.table
+        return b.load(b.gep(first, [index], source_etype=POINTER), typ=POINTER)
 
     def call(self, b: ir.IRBuilder, function: IR, arguments: Sequence[IR]) -> None:
         """Calls one of them by its address."""
         b.call(_Pointed(function, self.type), arguments)
+
+
+def are_inside() -> bool:
+    """Does the module of a product hold its micro-kernels? For other machines, where nobody fills in a table."""
+    return target.foreign() is not None
+
+
+def _sizes(tile: Tile) -> Iterator[tuple[bool, int, int]]:
+    """Those that tiles can have, in the order of the table: how A lies, rows, vectors."""
+    for columns in (False, True):
+        for vectors in range(1, tile.vectors + 1):
+            for rows in range(PAIR, tile.rows + 1, PAIR):
+                yield columns, rows, vectors
+
+
+@functools.cache
+def _table(tile: Tile) -> ctypes.Array[ctypes.c_void_p]:
+    """The addresses of the micro-kernels that are linked. It lives as long as the process: calls have its address."""
+    return (ctypes.c_void_p * len(list(_sizes(tile))))()
+
+
+def micro_table(tile: Tile) -> int:
+    """The address of the table that calls in this process use; 0 if the micro-kernels are in the module."""
+    return 0 if are_inside() else ctypes.addressof(_table(tile))
+
+
+@functools.cache
+def micro_code(tile: Tile, columns: bool, rows: int, vectors: int) -> Code:
+    """One micro-kernel, which goes to the table when it is linked."""
+    place = list(_sizes(tile)).index((columns, rows, vectors))
+
+    def build() -> str:
+        module = TileModule(tile)
+        definition = _Micro(module, columns, rows, vectors).text()
+        return f"{module.module}\n{definition}\n"
+
+    return Code.of(f"micro-kernel {columns} {rows} {vectors} {tile}", build, name_of(columns, rows, vectors),
+                   linked=lambda address: _table(tile).__setitem__(place, address))
+
+
+def name_of(columns: bool, rows: int, vectors: int) -> str:
+    """The function's name."""
+    return f"micro_{'columns' if columns else 'rows'}_{rows}x{vectors}"
 
 
 def _multiplication(module: TileModule) -> str | None:
@@ -78,10 +126,10 @@ def _multiplication(module: TileModule) -> str | None:
 class _Micro:
     """One of the functions."""
 
-    def __init__(self, tile: Tile, columns: bool, rows: int, vectors: int, multiply: str | None, prefetch: str) -> None:
-        self.tile, self.rows, self.vectors, self.multiply, self.prefetch = tile, rows, vectors, multiply, prefetch
-        self.name = f"micro_{'columns' if columns else 'rows'}_{rows}x{vectors}"
-        self.columns = columns
+    def __init__(self, module: TileModule, columns: bool, rows: int, vectors: int) -> None:
+        tile = self.tile = module.tile
+        self.rows, self.vectors, self.columns, self.name = rows, vectors, columns, name_of(columns, rows, vectors)
+        self.multiply, self.prefetch = _multiplication(module), declare_prefetch(module.module).get_reference()
         # By measurement: with AVX-512 two k at a time make the loop over columns faster, not that over rows; small tiles are not worth the code.
         # Shorter vectors have fewer sums in registers, so more of a loop is overhead.
         self.unroll = 2 if (columns or not tile.masks) and rows + 2 * PAIR >= tile.rows and vectors == tile.vectors else 1
@@ -91,10 +139,10 @@ class _Micro:
         self.lines: list[str] = []
         self.count = 0
 
-    def text(self) -> str:
+    def text(self, linkage: str = "") -> str:
         """Its definition."""
         number_type = self.scalar
-        self.lines = [f"define internal void @{self.name}(ptr %a, i64 %a_step, i64 %segment, i64 %jump, ptr %b, i64 %b_step, "
+        self.lines = [f"define {linkage}void @{self.name}(ptr %a, i64 %a_step, i64 %segment, i64 %jump, ptr %b, i64 %b_step, "
                       "ptr %ahead, i64 %ahead_step, ptr %added, i64 %added_step, ptr %c, i64 %c_step, i64 %k, i64 %terms, "
                       f"{number_type} %alpha, {number_type} %lower_bound, {number_type} %upper_bound) noinline nounwind {{",
                       "entry:", *(f"  %row{index} = mul i64 %a_step, {index}" for index in range(self.rows))]

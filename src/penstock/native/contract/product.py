@@ -12,6 +12,7 @@ import numpy as np
 
 from penstock.native.calls import Array
 from penstock.native.contract import gemm, gemv, panels
+from penstock.native.contract.microkernel import micro_table
 from penstock.native.contract.packing import PATCH_WORDS, TAP_WORDS
 from penstock.native.contract.tile import DEPTH, LINE, PAIR, STRIDE, Tile, tile_for
 
@@ -130,7 +131,7 @@ def _emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, 
     parts = [_words(p, tile, {**words, **item, **part}) for item in items for part in _parts_of_item(p, tile, b.threads, len(items))]
     operands = [a, right, added if added is not None else c, rate if rate is not None else c, c]
     accumulates = added is not None and added.buffer is c.buffer
-    b.call(code, operands, parts, label, 1, p.flops * len(items), None if accumulates else gemm.DESTINATION)
+    b.call(code, operands, parts, label, 1, p.flops * len(items), None if accumulates else gemm.DESTINATION, gemm.micro_codes(tile, parts))
 
 
 def _shares_panels(p: Product, tile: Tile) -> bool:
@@ -210,7 +211,7 @@ def _words(p: Product, tile: Tile, given: dict[str, int]) -> list[int]:
     values = {"batch": p.batch, "a_step": p.a_step, "b_step": p.b_step, "c_step": p.c_step, "a_transposed": int(p.a_transposed),
               "a_packed": int(_is_packed(p, tile, given)), "b_transposed": int(p.b_transposed), "has_patches": int(bool(p.patches)),
               "b_packed": int(p.b_transposed or m >= _REUSED * tile.rows), **_taps_of(p).words(), "k_start": 0, "k_stop": p.k, "terms": _TERMS,
-              **_blocks(p, tile, m), **p.steps, **given}
+              "micro_kernels": micro_table(tile), **_blocks(p, tile, m), **p.steps, **given}
     return [*(values.get(name, 0) for name in gemm.WORDS), *p.patches]
 
 

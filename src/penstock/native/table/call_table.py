@@ -44,7 +44,7 @@ class CallTable:
 
     def compile(self) -> None:
         """Compiles what is not compiled; threads in the background help. Raises Unsupported."""
-        codes = list(dict.fromkeys(call.code for call in self.calls if call.code is not None))
+        codes = list(dict.fromkeys(code for call in self.calls for code in call.codes))
         missing = [code for code in codes if not code.load()]
         for code in missing[:-1]:
             background.submit(functools.partial(help_to_compile, code))

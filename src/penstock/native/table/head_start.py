@@ -18,14 +18,18 @@ class HeadStart:
 
     def __init__(self, waits: bool) -> None:
         self._waits, self._work = waits, 0.0
-        self._known: set[Code] = set()
+        self._known: set[Code] = set()  # as many as ``patience.py`` counts
+        self._submitted: set[Code] = set()  # or held
         self._held: list[Code] = []  # as long as it does not look as if the run would wait
 
     def __call__(self, call: KernelCall) -> None:
         self._work += seconds_by_numpy(call)
-        if call.code is not None and call.code not in self._known:
+        if call.code is not None:
             self._known.add(call.code)
-            self._held.append(call.code)
+        for code in call.codes:
+            if code not in self._submitted:
+                self._submitted.add(code)
+                self._held.append(code)
         if self._held and (self._waits or self._work > SHARE * len(self._known)):
             for code in self._held:
                 background.submit(functools.partial(help_to_compile, code))

@@ -106,6 +106,8 @@ class Instance:
             operands = call.operands if call.operands_of_parts is None else call.operands_of_parts[0]
             stride = 8 * len(operands) + max(map(len, call.parts))
             assert len(call.parts) <= MOST_PARTS
+            for code in call.uses:
+                code.compile()
             rows += [call.code.address, at, stride, len(call.parts), UNKNOWN]
             at += stride * len(call.parts)
         return np.array(rows or [0], np.int64)

@@ -59,4 +59,5 @@ def _merge_calls(group: Sequence[KernelCall]) -> list[KernelCall]:
     written = [array for call in group for array in call.operands[len(call.operands) - call.writes:]]
     return [KernelCall(first.code, [*read, *written], [call.parts[0] for call in group], first.label, len(written),
                        sum(call.flops for call in group), [item for call in group for item in call.nodes],
-                       operands_of_parts=[call.operands for call in group])]
+                       operands_of_parts=[call.operands for call in group],
+                       uses=tuple(dict.fromkeys(code for call in group for code in call.uses)))]
