@@ -66,12 +66,24 @@ class Rounding:
                 ulps *= max(1.0, np.log2(max(sizes) / max(min(np.size(result) for result in flat), 1) + 1))
                 results = kernel(*[self(value) if is_float(value) else value for value in inputs])
                 flat = list(results) if isinstance(results, (tuple, list)) else [results]
-            if node.definition.flops is not None and not all(np.isfinite(value).all() for value in inputs if is_float(value)):
-                flat = [_with_padding_counted(kernel, inputs, result) for result in flat]
             made = [self(result, ulps) if rounds else result for result, rounds in zip(flat, moved)]
+            if node.definition.flops is not None:
+                if not all(np.isfinite(value).all() for value in inputs if is_float(value)):
+                    made = [_with_padding_counted(kernel, inputs, result) for result in made]
+                made = [self._with_terms_counted(kernel, inputs, result) for result in made]
             return type(results)(made) if isinstance(results, (tuple, list)) else made[0]
 
         return rounded
+
+    def _with_terms_counted(self, kernel: Callable[..., Any], inputs: Sequence[Any], result: np.ndarray) -> np.ndarray:
+        """The result of a product or a convolution, moved by what rounding does to its terms, which may cancel out: how large they are is told by the
+        result for absolute values. Where that overflows, a partial sum may overflow or not: the order of the terms decides."""
+        with np.errstate(all="ignore"):
+            sizes = [np.abs(np.where(np.isfinite(value), value, value.dtype.type(0))) if is_float(value) else value for value in inputs]
+            terms = np.asarray(kernel(*sizes)).astype(np.float64)
+            wide = result.astype(np.float64) + terms * self._random.uniform(-ULPS, ULPS, terms.shape) * float(ml_dtypes.finfo(result.dtype).eps)
+            decisions = self._random.choice([np.nan, np.inf, 0.0], terms.shape if self._random.rand() < 0.5 else ())  # for each element, or for all
+            return np.where(np.isfinite(terms), wide, decisions).astype(result.dtype)
 
 
 def _with_padding_counted(kernel: Callable[..., Any], inputs: Sequence[Any], result: np.ndarray) -> np.ndarray:
