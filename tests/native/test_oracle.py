@@ -83,3 +83,19 @@ def test_what_cancels_out_was_rounded(monkeypatch):
     wrong = wanted.copy()
     wrong[0, 0, 0, 0] += 3e-4 * (1 + abs(wanted[0, 0, 0, 0]))  # its window has those taps in the padding
     assert unexplained([wrong], [wanted], samples) is not None
+
+
+def test_denormals_may_be_zeros(monkeypatch):
+    """Native code takes them so: the logarithm of a negative one is that of -0."""
+    x = np.array([-1e-40, -1.0], np.float32)
+
+    def run():
+        with tf.Graph().as_default(), tf.Session() as session:
+            return [session.run(tf.log(tf.placeholder_with_default(x, x.shape)))]
+
+    wanted, rounding = run(), Rounding(1)
+    with monkeypatch.context() as patch:
+        patch.setattr(device_plan, "kernel_of", rounding.kernel_of)
+        samples = [run() for _ in range(SAMPLES)]
+    assert unexplained([np.array([-np.inf, np.nan], np.float32)], wanted, samples) is None
+    assert unexplained([np.array([-np.inf, -np.inf], np.float32)], wanted, samples) is not None
