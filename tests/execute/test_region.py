@@ -59,38 +59,50 @@ def test_what_a_region_is_given_does_not_depend_on_who_ran_the_one_before(monkey
 
 
 CHANGING = [7 * turn % 41 + 1 for turn in range(40)]
+AROUND_A_MEAN = [int(length) for length in np.random.RandomState(3).binomial(32, 0.5, 60)]  # rows of a batch on one of two shards
 
 
 def _sums(mode: str, lengths: list[int], monkeypatch: pytest.MonkeyPatch) -> tuple[list[float], list[list[str]], list[str]]:
-    """Sums over a tower of products and over so many rows, in one region; the nodes of what became native; and those that it was cut around."""
+    """Sums over a tower of products and over so many rows, in one region; the nodes of what became native; and those that were set apart."""
     monkeypatch.setattr(config, "mode", mode)
     monkeypatch.setattr(patience, "SHARE", 0.0002)
     made: list[list[str]] = []
-    cut: list[str] = []
-    specialise, give_up = region.RegionRun._specialise, region.RegionRun._cut
+    apart: list[str] = []
+    specialise, split = region.RegionRun._specialise, region.RegionRun._split
     monkeypatch.setattr(region.RegionRun, "_specialise",
                         lambda self, *rest: (made.append([node.name for node in self.body.nodes]), specialise(self, *rest))[1])
-    monkeypatch.setattr(region.RegionRun, "_cut", lambda self, name, reason: (cut.append(name), give_up(self, name, reason))[1])
+    monkeypatch.setattr(region.RegionRun, "_split", lambda self, names: (apart.extend(names), split(self, names))[1])
     random = np.random.RandomState(0)
     with tf.Graph().as_default(), tf.Session() as session:
         x, rows = tf.placeholder(tf.float32, [64, 64]), tf.placeholder(tf.float32, [None, 64])
         layer = x
         for number in range(6):
             layer = tf.tanh(tf.matmul(layer, x), name=f"layer_{number}")
-        total = tf.reduce_sum(layer) + tf.reduce_sum(tf.exp(rows, name="picked"))
+        picked = tf.reduce_sum(tf.exp(rows, name="picked"))
+        total = tf.reduce_sum(layer) + picked + tf.reduce_sum(tf.matmul(x * picked, layer, name="behind"))
         feeds = ({x: random.randn(64, 64) / 8, rows: random.randn(length, 64)} for length in lengths)
-        return [float(session.run(total, feed)) for feed in feeds], made, cut
+        return [float(session.run(total, feed)) for feed in feeds], made, apart
 
 
-def test_a_region_is_cut_around_nodes_whose_shapes_change_in_every_run(monkeypatch):
+@pytest.mark.parametrize("lengths", [CHANGING, AROUND_A_MEAN], ids=["any", "around a mean"])
+def test_a_region_is_split_if_the_shapes_of_few_nodes_change(lengths, monkeypatch):
     with monkeypatch.context() as context:
-        expected, _, _ = _sums("off", CHANGING, context)
-    values, made, cut = _sums("background", CHANGING, monkeypatch)
-    np.testing.assert_allclose(values, expected, rtol=1e-4)
-    assert "picked" in cut and not any(name.startswith("layer") for name in cut), cut
-    assert any("layer_5" in nodes and "picked" not in nodes for nodes in made), made
+        expected, _, _ = _sums("off", lengths, context)
+    values, made, apart = _sums("background", lengths, monkeypatch)
+    np.testing.assert_allclose(values, expected, rtol=1e-3)
+    assert "picked" in apart and not any(name.startswith(("layer", "behind")) for name in apart), apart
+    split = made[next(number for number, nodes in enumerate(made) if "picked" not in nodes or "layer_5" not in nodes):]
+    assert any("layer_5" in nodes for nodes in split) and any("behind" in nodes for nodes in split), made
+    assert not any("picked" in nodes and {"layer_5", "behind"} & set(nodes) for nodes in split), made
+
+
+def test_nodes_that_were_set_apart_may_become_native(monkeypatch):
+    """Their shapes change for a while only."""
+    _, made, apart = _sums("background", [*range(1, 12), *[500] * 20], monkeypatch)
+    assert "picked" in apart
+    assert any("picked" in nodes and "layer_5" not in nodes for nodes in made), made
 
 
 def test_a_region_whose_shapes_come_again_stays_whole(monkeypatch):
-    _, made, cut = _sums("background", [7, 8, 9, 10] * 8, monkeypatch)
-    assert not cut and any("picked" in nodes for nodes in made), (made, cut)
+    _, made, apart = _sums("background", [7, 8, 9, 10] * 8, monkeypatch)
+    assert not apart and any("picked" in nodes for nodes in made), (made, apart)

@@ -21,6 +21,7 @@ UNARY = [tf.tanh, tf.sigmoid, tf.exp, tf.abs, tf.negative, tf.square, tf.nn.relu
          lambda x: tf.rsqrt(1.0 + tf.square(x)), lambda x: tf.reciprocal(2.0 + tf.abs(x)), tf.erf, lambda x: tf.pow(1.0 + tf.abs(x), 1.5)]
 BINARY = [tf.add, tf.subtract, tf.multiply, tf.maximum, tf.minimum, lambda x, y: x / (1.0 + tf.abs(y)), tf.squared_difference,
           lambda x, y: tf.where(tf.greater(x, y), x, y)]
+ONCE = {"Dilation2DBackpropInput", "Dilation2DBackpropFilter"}  # TensorFlow has no gradients of these
 REDUCE = [tf.reduce_sum, tf.reduce_mean, tf.reduce_max, tf.reduce_min, tf.reduce_prod, tf.reduce_logsumexp]
 
 
@@ -175,8 +176,17 @@ class Programs:
 
     def gradient(self, x: Any) -> Any:
         sources = [tensor for tensor in self.pool[:4] + self.weights[-3:] if tensor is not x]
-        found = tf.gradients(tf.reduce_sum(tf.tanh(x)), sources) if sources else []
-        return [grad for grad in found if isinstance(grad, tf.Tensor)]
+        return [grad for grad in self.gradients(x, sources) if isinstance(grad, tf.Tensor)]
+
+    def gradients(self, x: Any, sources: list[Any]) -> list[Any]:
+        """Gradients of a function of x; None for each source if there are none."""
+        seen, waiting = set(), [x.op]
+        while waiting:
+            op = waiting.pop()
+            if op not in seen:
+                seen.add(op)
+                waiting += [tensor.op for tensor in op.inputs]
+        return tf.gradients(tf.reduce_sum(tf.tanh(x)), sources) if sources and ONCE.isdisjoint(op.type for op in seen) else [None] * len(sources)
 
     def loop(self, x: Any) -> Any:
         turns = self.random.randint(0, 4)

@@ -34,7 +34,7 @@ class Training(Corners):
         rows = shape[0] if shape else 0
         if kind < 0.45 and rows:
             return self.scattered(variable, shape)
-        gradient = tf.gradients(tf.reduce_sum(tf.tanh(self.pick())), [variable])[0] if self.chance(0.3) else None
+        gradient = self.gradients(self.pick(), [variable])[0] if self.chance(0.3) else None
         if gradient is None:
             gradient = self.slices(shape) if rows and self.chance() else self.fitted(self.pick(), shape)
         optimizer = self.random.choice(OPTIMIZERS)()

@@ -55,6 +55,7 @@ class Rounding:
             return kernel
 
         def rounded(*inputs: Any, spare: Any = ()) -> Any:  # nothing is written over: the inputs are used twice
+            inputs = tuple(self._without_denormals(value) if is_float(value) else value for value in inputs)
             results = kernel(*inputs)
             flat = list(results) if isinstance(results, (tuple, list)) else [results]
             sizes = [value.size for value in inputs if is_float(value)]
@@ -66,19 +67,46 @@ class Rounding:
                 ulps *= max(1.0, np.log2(max(sizes) / max(min(np.size(result) for result in flat), 1) + 1))
                 results = kernel(*[self(value) if is_float(value) else value for value in inputs])
                 flat = list(results) if isinstance(results, (tuple, list)) else [results]
-            if node.definition.flops is not None and not all(np.isfinite(value).all() for value in inputs if is_float(value)):
-                flat = [_with_padding_counted(kernel, inputs, result) for result in flat]
             made = [self(result, ulps) if rounds else result for result, rounds in zip(flat, moved)]
+            if node.definition.flops is not None:
+                if not all(np.isfinite(value).all() for value in inputs if is_float(value)):
+                    made = [_with_padding_counted(node, kernel, inputs, result) for result in made]
+                made = [self._with_terms_counted(kernel, inputs, result) for result in made]
             return type(results)(made) if isinstance(results, (tuple, list)) else made[0]
 
         return rounded
 
+    def _without_denormals(self, value: Any) -> Any:
+        """The value, in which numbers that are too small to be normal may have become 0, with their sign, as native code takes them."""
+        if value.dtype == np.float16:  # which it computes as float32
+            return value
+        small = (value != 0) & (np.abs(value) < ml_dtypes.finfo(value.dtype).tiny)
+        return np.where(small & (self._random.random_sample(np.shape(value)) < 0.5), value * value.dtype.type(0), value) if small.any() else value
 
-def _with_padding_counted(kernel: Callable[..., Any], inputs: Sequence[Any], result: np.ndarray) -> np.ndarray:
-    """The result of a product or a convolution of numbers that are not all finite, with NaN where a window lies partly in the padding: the zeros
-    there may be multiplied, or left out. Which places these are is told by the result for ones: it is less than elsewhere."""
-    counts = np.asarray(kernel(*[np.ones_like(value) if is_float(value) else value for value in inputs]), np.float64)
-    return np.where(counts < counts.max(initial=0.0), result.dtype.type(np.nan), result)
+    def _with_terms_counted(self, kernel: Callable[..., Any], inputs: Sequence[Any], result: np.ndarray) -> np.ndarray:
+        """The result of a product or a convolution, moved by what rounding does to its terms, which may cancel out: how large they are is told by the
+        result for absolute values. Where that overflows, a partial sum may overflow or not: the order of the terms decides."""
+        with np.errstate(all="ignore"):
+            sizes = [np.abs(np.where(np.isfinite(value), value, value.dtype.type(0))) if is_float(value) else value for value in inputs]
+            terms = np.asarray(kernel(*sizes)).astype(np.float64)
+            wide = result.astype(np.float64) + terms * self._random.uniform(-ULPS, ULPS, terms.shape) * float(ml_dtypes.finfo(result.dtype).eps)
+            decisions = self._random.choice([np.nan, np.inf, 0.0], terms.shape if self._random.rand() < 0.5 else ())  # for each element, or for all
+            return np.where(np.isfinite(terms), wide, decisions).astype(result.dtype)
+
+
+def _with_padding_counted(node: Any, kernel: Callable[..., Any], inputs: Sequence[Any], result: np.ndarray) -> np.ndarray:
+    """The result of a product or a convolution of numbers that are not all finite, with NaN where a window lies partly in the padding, or between the
+    pixels of a strided gradient: the zeros there may be multiplied, or left out. Which places these are is told by results for ones."""
+    ones = [np.ones_like(value) if is_float(value) else value for value in inputs]
+    if "Conv" not in node.definition.type or "Filter" in node.definition.type:
+        counts = np.asarray(kernel(*ones), np.float64)
+        return np.where(counts < counts.max(initial=0.0), result.dtype.type(np.nan), result)
+    unseen = np.zeros(result.shape, bool)  # of some tap of the filter
+    for tap in np.ndindex(*inputs[1].shape[:-2]):
+        alone = np.zeros_like(inputs[1])
+        alone[tap] = 1
+        unseen |= np.asarray(kernel(ones[0], alone, *ones[2:])) == 0
+    return np.where(unseen, result.dtype.type(np.nan), result)
 
 
 def _copied(result: Any, inputs: Sequence[Any]) -> bool:

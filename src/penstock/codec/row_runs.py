@@ -37,28 +37,30 @@ def sum_runs(source, width, ends, places, runs, sums, result):
 
 
 @native
-def find_largest(source, width, ends, places, runs, result):
-    """Stores the largest elements of the rows before each end at its place; NaN if one is NaN."""
-    row = 0
-    for run in range(runs):
-        end = load64(ends + 8 * run)
-        target = result + 4 * width * load64(places + 8 * run)
-        for column in range(width):
-            store_single(target + 4 * column, load_single(source + 4 * (row * width + column)))
-        row += 1
-        while row < end:
-            for column in range(width):
-                x = load_single(target + 4 * column)
-                y = load_single(source + 4 * (row * width + column))
-                larger = x if y <= x else y
-                store_single(target + 4 * column, larger if x == x else x)
-            row += 1
+def keep_larger(target, source, width):
+    """A row of the larger elements of two; NaN if one is NaN."""
+    for column in range(width):
+        x = load_single(target + 4 * column)
+        y = load_single(source + 4 * column)
+        larger = x if y <= x else y
+        store_single(target + 4 * column, larger if x == x else x)
     return 0
 
 
 @native
-def find_smallest(source, width, ends, places, runs, result):
-    """Stores the smallest elements of the rows before each end at its place; NaN if one is NaN."""
+def keep_smaller(target, source, width):
+    """A row of the smaller elements of two; NaN if one is NaN."""
+    for column in range(width):
+        x = load_single(target + 4 * column)
+        y = load_single(source + 4 * column)
+        smaller = x if y >= x else y
+        store_single(target + 4 * column, smaller if x == x else x)
+    return 0
+
+
+@native
+def find_extremes(source, width, ends, places, runs, result, largest):
+    """Stores the largest (or else the smallest) elements of the rows before each end at its place."""
     row = 0
     for run in range(runs):
         end = load64(ends + 8 * run)
@@ -67,24 +69,23 @@ def find_smallest(source, width, ends, places, runs, result):
             store_single(target + 4 * column, load_single(source + 4 * (row * width + column)))
         row += 1
         while row < end:
-            for column in range(width):
-                x = load_single(target + 4 * column)
-                y = load_single(source + 4 * (row * width + column))
-                smaller = x if y >= x else y
-                store_single(target + 4 * column, smaller if x == x else x)
+            if largest != 0:
+                keep_larger(target, source + 4 * row * width, width)
+            else:
+                keep_smaller(target, source + 4 * row * width, width)
             row += 1
     return 0
 
 
-EXPORTS = [sum_runs, find_largest, find_smallest]
-_EXTREMES = {np.maximum: "find_largest", np.minimum: "find_smallest"}
+EXPORTS = [sum_runs, find_extremes]
+_LARGEST = {np.maximum: 1, np.minimum: 0}
 
 
 def reduce_runs(ufunc: np.ufunc, data: np.ndarray, firsts: np.ndarray, places: np.ndarray, result: np.ndarray) -> bool:
     """Stores in the rows of ``result`` at ``places`` what the rows of ``data`` from each of ``firsts`` to the next one are reduced to; sums are kept
     as float64. False where this is left to NumPy: few elements, narrow rows, others than float32, or rows that are not there."""
     plain = data.dtype == result.dtype == np.float32 and data.flags.c_contiguous and result.flags.c_contiguous
-    if not plain or data.size < max(_LEAST, _WIDE * len(data)) or not (ufunc is np.add or ufunc in _EXTREMES):
+    if not plain or data.size < max(_LEAST, _WIDE * len(data)) or not (ufunc is np.add or ufunc in _LARGEST):
         return False
     if firsts[-1] >= len(data) or places.min() < 0 or places.max() >= len(result) or data.shape[1:] != result.shape[1:]:
         return False
@@ -98,5 +99,5 @@ def reduce_runs(ufunc: np.ufunc, data: np.ndarray, firsts: np.ndarray, places: n
         sums = np.empty(width)
         code.sum_runs(*common, address(sums), address(result))
     else:
-        getattr(code, _EXTREMES[ufunc])(*common, address(result))
+        code.find_extremes(*common, address(result), _LARGEST[ufunc])
     return True

@@ -1,11 +1,12 @@
 """Which nodes of a region have arrays of other shapes in every run: rows of an embedding's shard, elements that a mask has picked.
 
 Native code is made for shapes. A region in which a few nodes change theirs would never get any, however much of it computes the same shapes again and
-again: so it is cut around these nodes. They are found by looking at the arrays: a part of a cluster's graph does not know what it receives.
+again: so it is split into these nodes and the others, which are regions of their own. They are found by looking at the arrays: a part of a cluster's
+graph does not know what it receives.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,8 @@ from penstock.execute.device_plan import DevicePlan
 from penstock.program.devices import Kernel
 from penstock.program.ir import Node
 
-SIGNATURES = 8  # of a region, most of them seen once: then its shapes are looked at
-_RUNS = 4  # that are looked at
-REASON = "its arrays have other shapes in every run"
+_SIGNATURES = 5  # of a region, each seen once or twice before there was code for it: then its shapes are looked at
+_RUNS = 3  # that are looked at
 
 
 class _Watched:
@@ -62,6 +62,11 @@ class ShapeWatch:
         return [watched.node.name for watched in self._watched if watched.changes]
 
 
-def worth_cutting(changing: Sequence[str], nodes: Sequence[Node]) -> bool:
+def many(seen: Collection[int]) -> bool:
+    """Does a region have so many signatures, that were seen so often without code for them, that it is worth while to look at its shapes?"""
+    return len(seen) >= _SIGNATURES and sum(seen) <= 2 * len(seen)
+
+
+def worth_splitting(changing: Sequence[str], nodes: Sequence[Node]) -> bool:
     """Do most nodes compute the same shapes in every run?"""
     return 0 < 2 * len(changing) <= len(nodes)

@@ -1,6 +1,7 @@
 """What regions of all devices share: code that is made for the shapes at hand, and is given up for a node that has none.
 
-A region that turns out to hold a node which the compiler refuses is cut around it: it then runs as smaller regions with that node between them.
+A region that turns out to hold a node which the compiler refuses is cut around it: it then runs as smaller regions with that node between them. One
+in which a few nodes have other shapes in every run is split into those and the others.
 """
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ class TableOfCalls(Protocol):
     arena_bytes: int
 
 
-Interpret = Callable[[RegionBody, Environment, Collection[str]], Interpreted]
+Interpret = Callable[[RegionBody, Environment, Collection[str], Collection[str]], Interpreted]  # (excluded nodes, and those that are set apart)
 
 
 class CutRegion(Generic[Ready]):
@@ -65,12 +66,13 @@ class CutRegion(Generic[Ready]):
         self._lock = threading.Lock()
         self._interpretation: Interpreted | None = None  # the nodes by their own kernels
         self.fallbacks: dict[str, str] = {}  # names of nodes that have no code, and why
+        self._apart: Collection[str] = ()  # names of nodes whose shapes change: no code is made for them and others together
 
     def _by_nodes(self, inputs: Sequence[Any]) -> list[Any]:
         """The outputs, as the nodes' own kernels give them, and regions around those that have no code."""
         inside = self._interpretation
         if inside is None:
-            inside = self._interpretation = self._interpret(self.body, self._environment, self.fallbacks)
+            inside = self._interpretation = self._interpret(self.body, self._environment, self.fallbacks, self._apart)
         return [_as_array(output) for output in inside.run(inputs)]
 
     def _keep(self, signature: Any, ready: Ready) -> Ready:
@@ -102,6 +104,10 @@ class CutRegion(Generic[Ready]):
         _log.info("%s runs %s: %s", self.runner, name, reason)
         self.fallbacks[name] = reason
         self._interpretation = None
+
+    def _split(self, names: Collection[str]) -> None:
+        _log.info("a region is split: the arrays of %s have other shapes in every run", ", ".join(names))
+        self._apart, self._interpretation = names, None
 
     def _alone(self) -> list[Stopwatch]:
         """The nodes that were watched while they ran outside of any region."""

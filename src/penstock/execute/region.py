@@ -2,7 +2,7 @@
 
 When native code takes over is settled by counting what NumPy does, not by the clock (``native/table/patience.py``): a program gives the same bits
 whenever it runs.
-A region that turns out to hold a node which cannot be native is cut around it (``cut_region.py``).
+A region that turns out to hold a node which cannot be native is cut around it (``cut_region.py``), one in which few shapes change is split.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import KernelError, invalid_argument
-from penstock.execute.changing_shapes import REASON, SIGNATURES, ShapeWatch, worth_cutting
+from penstock.execute.changing_shapes import ShapeWatch, many, worth_splitting
 from penstock.execute.cut_region import MOST, CutRegion, Interpret, report_of_calls
 from penstock.execute.environment import Environment
 from penstock.execute.kernels import kernel_of
@@ -72,7 +72,7 @@ class RegionRun(CutRegion["_Ready"]):
 
     def run(self, *inputs: Any) -> list[Any]:
         """The outputs."""
-        if self.fallbacks or has_small_stack():
+        if self.fallbacks or self._apart or has_small_stack():
             return self._by_nodes(inputs)
         ready = self._last
         outputs = None if ready is None else ready.run(inputs, self._environment)
@@ -157,7 +157,7 @@ class RegionRun(CutRegion["_Ready"]):
         if mode == "background" and not works_alone():
             mode = "eager" if self.body.shapes_known else "off"
         with self._lock, uncollected():
-            if mode == "off" or self.fallbacks:
+            if mode == "off" or self.fallbacks or self._apart:
                 return None
             ready = self._ready.get(signature)
             if ready is None:
@@ -193,18 +193,17 @@ class RegionRun(CutRegion["_Ready"]):
     # --- shapes that change --------------------------------------------------------------------------------------------------------------
 
     def _look_at_shapes(self) -> None:
-        """After a run by NumPy: cuts the region around nodes that have other shapes in every run, if the rest would be native without them."""
+        """After a run by NumPy: splits the region if some nodes have other shapes in every run, and the rest would be native without them."""
         with self._lock:
-            if self.fallbacks or self._interpretation is None:
+            if self.fallbacks or self._apart or self._interpretation is None:
                 return
             if self._shapes is None:
-                if len(self._seen) == SIGNATURES and sum(self._seen.values()) <= 1.5 * SIGNATURES:
+                if many(self._seen.values()):
                     self._shapes = self._interpretation.watch_shapes()
             elif self._shapes.ran():
                 changing = self._shapes.changing()
-                if worth_cutting(changing, self.body.nodes):
-                    for name in changing:
-                        self._cut(name, REASON)
+                if worth_splitting(changing, self.body.nodes):
+                    self._split(changing)
 
     # --- NumPy ---------------------------------------------------------------------------------------------------------------------------
 
@@ -212,7 +211,7 @@ class RegionRun(CutRegion["_Ready"]):
         """A run in which only those nodes are NumPy's that give variables their first values."""
         self._begins = False
         names = {node.name for node in self.body.nodes if node.definition.updates and node.definition.allows_uninitialized}
-        return self._interpret(self.body, self._environment, names).run(inputs)
+        return self._interpret(self.body, self._environment, names, ()).run(inputs)
 
 
 class _Ready:

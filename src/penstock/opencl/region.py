@@ -94,7 +94,7 @@ class DeviceRegion(CutRegion["_Ready"]):
 
     def _refuse(self, inputs: Sequence[Any]) -> list[Any]:
         """A kernel has found fault with its inputs: the nodes' own kernels say what it is."""
-        self._interpret(self.body, self._environment, {node.name: "" for node in self.body.nodes}).run(inputs)
+        self._interpret(self.body, self._environment, {node.name: "" for node in self.body.nodes}, ()).run(inputs)
         raise InnerFailure(self.body.nodes[-1], [], invalid_argument("an OpenCL kernel refused its inputs"), [])
 
     def _find(self, signature: Any) -> _Ready | None:

@@ -22,15 +22,15 @@ _FEWEST = 2  # nodes that compute something: a region of fewer is not worth a ca
 _LITTLE = 4096  # elements of all arrays of a node: NumPy needs no longer for them than a native call takes to begin
 
 
-def form(nodes: list[Node], kept: Collection[Edge], args: Collection[Node],
-         excluded: Collection[str] = (), small: bool = False) -> tuple[list[Node], dict[Edge, Edge], dict[Node, RegionBody]]:
+def form(nodes: list[Node], kept: Collection[Edge], args: Collection[Node], excluded: Collection[str] = (), apart: Collection[str] = (),
+         small: bool = False) -> tuple[list[Node], dict[Edge, Edge], dict[Node, RegionBody]]:
     """The nodes with regions in place of their members, where the outputs of members are now, and the inside of each region.
 
-    ``kept`` are outputs that the caller wants, ``args`` nodes that are fed, ``excluded`` the names of nodes that must stay outside. ``small``:
-    regions that do little count too.
+    ``kept`` are outputs that the caller wants, ``args`` nodes that are fed, ``excluded`` the names of nodes that must stay outside,
+    ``apart`` of those that share no region with others. ``small``: regions that do little count too.
     """
     nodes = separate_generators(nodes)
-    members, folded = assign(nodes, args, excluded)
+    members, folded = assign(nodes, args, excluded, apart)
     members = members if small else _worthwhile(members)
     place = {node: index for index, node in enumerate(nodes)}
 

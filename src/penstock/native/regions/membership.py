@@ -1,8 +1,9 @@
 """Which nodes are together in a region.
 
 A member has a *key*: how often the path to it has left native code, and which blocking nodes it waits for. Members with equal keys are one region: no
-path leads out of it and back in, and all of it can begin at the same time. Nodes that compute with shapes and constants alone are *folded*: every
-region that needs one has its own copy, whose value is then known.
+path leads out of it and back in, and all of it can begin at the same time. Nodes that are *set apart*, because their arrays have other shapes in
+every run, share no region with others: a path from the ones to the others counts as leaving native code. Nodes that compute with shapes and constants
+alone are *folded*: every region that needs one has its own copy, whose value is then known.
 """
 from __future__ import annotations
 
@@ -14,13 +15,14 @@ from penstock.native.regions.eligibility import folds, has_known_size, why_not_n
 from penstock.native.regions.ties import made_here, tied_inputs, ties
 from penstock.program.ir import Node
 
-Key = tuple[int, int]  # how often native code was left, and a bit for each blocking node that is waited for
+Key = tuple[int, int, bool]  # how often native code was left; a bit for each blocking node that is waited for; is it set apart?
 
 
-def assign(nodes: list[Node], args: Collection[Node], excluded: Collection[str]) -> tuple[dict[Node, Key], set[Node]]:
+def assign(nodes: list[Node], args: Collection[Node], excluded: Collection[str], apart: Collection[str] = ()) -> tuple[dict[Node, Key], set[Node]]:
     """A key per member of a region, as ``_Placing`` finds it, such that nodes that are tied together are in one region, or in none."""
-    placing = _Placing(nodes, args, set(excluded))
+    placing = _Placing(nodes, args, set(excluded), set(apart))
     groups = ties(placing.tied)
+    placing.set_apart(groups)
     while True:
         inside, folded = placing.run()
         torn = [group for group in groups if len({inside.get(node) for node in group}) > 1]
@@ -28,7 +30,7 @@ def assign(nodes: list[Node], args: Collection[Node], excluded: Collection[str])
             return inside, folded
         for group in torn:
             keys = [inside[node] for node in group if node in inside]
-            floor = max((level for level, _ in keys), default=0), _union(waits for _, waits in keys)
+            floor = max((level for level, _, _ in keys), default=0), _union(waits for _, waits, _ in keys)
             if len(keys) < len(group) or group[0] in placing.lowest or not placing.may_wait(group, floor[1]):  # waiting for each other does not help
                 placing.exclude(group, inside)
             else:
@@ -36,12 +38,13 @@ def assign(nodes: list[Node], args: Collection[Node], excluded: Collection[str])
 
 
 class _Placing:
-    """One walk over the nodes finds all keys. ``lowest`` are keys that nodes must not fall short of, ``excluded`` names of nodes that stay out."""
+    """One walk over the nodes finds all keys. ``lowest`` are keys that nodes must not fall short of, ``excluded`` names of nodes that stay out,
+    ``apart`` of those that are set apart."""
 
-    def __init__(self, nodes: list[Node], args: Collection[Node], excluded: set[str]) -> None:
-        self.nodes, self.args, self.excluded = nodes, args, excluded
+    def __init__(self, nodes: list[Node], args: Collection[Node], excluded: set[str], apart: set[str]) -> None:
+        self.nodes, self.args, self.excluded, self.apart = nodes, args, excluded, apart
         self.tied = {node: positions for node in nodes if (positions := tied_inputs(node))}
-        self.lowest: dict[Node, Key] = {}
+        self.lowest: dict[Node, tuple[int, int]] = {}
         self._waits: dict[Node, int] = {}  # which blocking nodes each node waits for, as the last run found it
         self._blocking = 0  # those that wait for something elsewhere; the others only have results whose shapes depend on values
         self._reason = functools.cache(why_not_native)
@@ -58,7 +61,8 @@ class _Placing:
             before = node.before
             lowest, needed = self.lowest.get(node, (0, 0))
             waits[node] = needed | _union(waits[other] for other in before if other in waits)
-            level[node] = max([level[other] for other in before if other in level], default=0)
+            mine = node.name in self.apart
+            level[node] = max([level[other] + (other in inside and inside[other][2] != mine) for other in before if other in level], default=0)
             if node in self.args or node.name in self.excluded:
                 pass
             elif folds(node, folded):
@@ -66,7 +70,7 @@ class _Placing:
                 continue
             elif (has_known_size(node, folded, sized) or self._reason(node) is None) and self._has_its_own(node, inside):
                 level[node] = max(level[node], lowest)
-                inside[node] = level[node], waits[node]
+                inside[node] = level[node], waits[node], mine
                 continue
             level[node] = max([level[other] + (other in inside or other in folded) for other in before if other in level], default=0)
             if node.definition.blocking or node.definition.dynamic_shape:
@@ -74,6 +78,12 @@ class _Placing:
                 self._blocking |= node.definition.blocking << blockers
                 blockers += 1
         return inside, folded
+
+    def set_apart(self, groups: list[list[Node]]) -> None:
+        """Sets whole groups apart."""
+        for group in groups:
+            if any(node.name in self.apart for node in group):
+                self.apart.update(node.name for node in group)
 
     def may_wait(self, group: list[Node], needed: int) -> bool:
         """Can all nodes of a group wait for these blocking nodes? Not if something elsewhere (another device, the other end of a queue) is to get
