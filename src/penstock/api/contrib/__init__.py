@@ -9,12 +9,12 @@ SUBMODULES = (
     "eager estimator factorization feature_column framework gan graph_editor grid_rnn image input_pipeline integrate layers learn legacy_seq2seq "
     "linalg linear_optimizer lookup losses memory_stats metrics mixed_precision model_pruning nccl nn opt optimizer_v2 predictor quantize recurrent "
     "resampler rnn saved_model seq2seq session_bundle signal slim solvers sparsemax staging stateless summary tensor_forest tensorboard tensorrt "
-    "testing tfprof tpu training util"
+    "testing tfprof timeseries tpu training util"
 )
 # Built later, or never: a new namespace module moves its name from here to SUBMODULES.
 MISSING = (
     "batching bayesflow constrained_optimization ffmpeg kernel_methods "
     "labeled_tensor periodic_resample proto quantization receptive_field "
-    "reduce_slice_ops remote_fused_graph rpc specs stat_summarizer timeseries"
+    "reduce_slice_ops remote_fused_graph rpc specs stat_summarizer"
 )
 publish(__name__, TABLE, SUBMODULES, MISSING)
