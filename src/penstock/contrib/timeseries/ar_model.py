@@ -85,7 +85,8 @@ class ARModel(TimeSeriesModel):
     def _output_window_predictions(self, input_window_features: Any, output_window_features: Any) -> dict[str, Any]:
         self._check_graph_initialized()
         if self._network is None:
-            with tf.name_scope("model/"):  # whatever scope this is called in
+            # The names of TensorFlow's variables: "model/flat_prediction_model/..." whatever scope this is called in, "model/model//encoder/..."
+            with tf.variable_scope("model/", use_resource=True):
                 self._network = self._model_factory(num_features=self.num_features, input_window_size=self.input_window_size,
                                                     output_window_size=self.output_window_size)
                 predictions = self._network(input_window_features, output_window_features)
@@ -149,7 +150,7 @@ class ARModel(TimeSeriesModel):
         start = length - self.input_window_size - count * self.output_window_size
         rows = start + tf.range(count)[:, None] * self.output_window_size + tf.range(self.window_size)[None]
 
-        def cut(tensor: Any) -> Any:
+        def cut(tensor: Any, rows: Any = rows) -> Any:
             windows = tf.gather(tensor, rows, axis=1)
             result = tf.reshape(windows, tf.concat([[batch * count], tf.shape(windows)[2:]], 0))
             result.set_shape([None, self.window_size, *tensor.shape[2:]])
@@ -160,7 +161,7 @@ class ARModel(TimeSeriesModel):
             result.set_shape([times.shape[0], None, *tensor.shape[2:]])
             return result
 
-        outputs = self._process_window({TrainEvalFeatures.TIMES: cut(times), TrainEvalFeatures.VALUES: cut(values)}, mode, cut(exogenous))
+        outputs = self._process_window({TrainEvalFeatures.TIMES: cut(times), TrainEvalFeatures.VALUES: cut(values)}, mode, cut(exogenous, rows - start))
         whole = (tf.cast(times, tf.int64), self._scale_data(tf.cast(values, self.dtype)), exogenous)
         end = tuple(_last(tf.concat([tf.cast(before, now.dtype), now], 1), self.input_window_size) for before, now in zip(state, whole))
         predictions = {name: joined(value) for name, value in outputs.predictions.items()}

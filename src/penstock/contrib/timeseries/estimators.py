@@ -132,7 +132,7 @@ class LSTMAutoRegressor(TimeSeriesRegressor):
                         num_features=num_features, exogenous_feature_columns=extra_feature_columns, num_time_buckets=num_timesteps, loss=loss,
                         prediction_model_factory=functools.partial(LSTMPredictionModel, num_units=num_units))
         super().__init__(model=model, state_manager=FilteringOnlyStateManager(), optimizer=optimizer_instance(optimizer, learning_rate=0.01),
-                         model_dir=model_dir, config=config)
+                         model_dir=model_dir, config=config, head_type=OneShotPredictionHead)
 
 
 class StateSpaceRegressor(TimeSeriesRegressor):

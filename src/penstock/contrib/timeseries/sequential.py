@@ -117,7 +117,9 @@ class SequentialTimeSeriesModel(TimeSeriesModel):
             current = times[:, number]
             with tf.variable_scope("state_update_step", reuse=AUTO_REUSE):  # the steps of all loops share their variables
                 after, made = state_update_fn(number, current, self._imputation_step(current_times=current, state=state))
-            nest.map_structure(lambda new, old: new.set_shape(old.shape), after, state)
+            for new, old in zip(nest.flatten(after), nest.flatten(state)):
+                new.set_shape(old.shape)
+            after = nest.pack_sequence_as(state, nest.flatten(after))  # a list where a step gives a tuple, or the other way round
             return after, [*nest.flatten(after), *(made[name] for name in outputs)]
 
         window = times.shape[1].value

@@ -39,7 +39,7 @@ class StateSpaceModel(SequentialTimeSeriesModel):
         self._observation_noise_covariance: Any = None
         self._observation_transition_tradeoff_log_scale: Any = None
         self._variable_scope = get_variable_scope()
-        self._window: Any = None  # (numbers of steps, powers of the transition, sums of its noise) of the gaps in a window
+        self._window: Any = None  # (numbers of steps, powers of the transition, sums of its noise) between the times of a window
 
     # --- what a model is ---------------------------------------------------------------------------------------------
 
@@ -163,30 +163,25 @@ class StateSpaceModel(SequentialTimeSeriesModel):
     # --- steps -------------------------------------------------------------------------------------------------------
 
     def _window_initializer(self, times: Any, state: State) -> None:
-        """Powers of the transition are computed once for each length of the gaps in the window."""
+        """Powers of the transition are computed once for each distance between two times in the window."""
         before = tf.concat([tf.cast(state[-1], times.dtype)[:, None], times[:, :-1]], 1)
-        steps, _ = tf.unique(tf.reshape(times - before - 1, [-1]))
-        with tf.control_dependencies([tf.assert_non_negative(steps, message="Times have to increase, and to follow the last time of the state.")]):
+        steps, _ = tf.unique(tf.reshape(times - before, [-1]))
+        with tf.control_dependencies([tf.assert_positive(steps, message="Times have to increase, and to follow the last time of the state.")]):
             steps = tf.identity(steps)
         self._window = (steps, self.transition_to_powers(steps), self.transition_power_noise_accumulator(steps))
 
     def _imputation_step(self, current_times: Any, state: State) -> State:
         mean, covariance, previous = state
         steps, powers, noises = self._window
-        index = tf.argmax(tf.cast(tf.equal((current_times - previous - 1)[:, None], steps[None]), tf.int32), 1)
+        index = tf.argmax(tf.cast(tf.equal((current_times - previous)[:, None], steps[None]), tf.int32), 1)
         powers, noises = tf.gather(powers, index), tf.gather(noises, index)
         return (self._kalman_filter.predict_state_mean(mean, powers), self._kalman_filter.predict_state_var(covariance, powers, noises),
-                current_times - 1)
+                current_times)
 
     def _prediction_step(self, current_times: Any, state: State) -> tuple[State, dict[str, Any]]:
         mean, covariance, previous = state
-        with tf.control_dependencies([tf.assert_equal(previous, current_times - 1)]):
+        with tf.control_dependencies([tf.assert_equal(previous, current_times)]):
             mean = tf.identity(mean)
-        transition = tf.convert_to_tensor(self.get_state_transition(), dtype=self.dtype)[None] + tf.zeros_like(covariance)
-        transform = tf.convert_to_tensor(self.get_noise_transform(), dtype=self.dtype)
-        noise = tf.matmul(tf.matmul(transform, self.state_transition_noise_covariance), transform, adjoint_b=True)
-        mean = self._kalman_filter.predict_state_mean(mean, transition)
-        covariance = self._kalman_filter.predict_state_var(covariance, transition, noise[None])
         observed = self._kalman_filter.observed_from_state(mean, covariance, self.get_broadcasted_observation_model(current_times),
                                                            self._observation_noise_covariance)
         return (mean, covariance, current_times), dict(zip(("mean", "covariance"), observed))
@@ -206,10 +201,8 @@ class StateSpaceModel(SequentialTimeSeriesModel):
             current_times=current_times, current_values=current_values, predicted_state=state, filtered_state=filtered, outputs=outputs)
 
     def _scale_back_predictions(self, predictions: dict[str, Any]) -> dict[str, Any]:
-        result = dict(predictions, mean=self._scale_back_data(predictions["mean"]))
-        if self._input_statistics is not None:
-            result["covariance"] = predictions["covariance"] * self._stats_sigmas[:, None] * self._stats_sigmas[None]
-        return result
+        """In the scale of the data. Covariances between features are scaled by the variance of the second one, as TensorFlow does it."""
+        return dict(predictions, mean=self._scale_back_data(predictions["mean"]), covariance=self._scale_back_variance(predictions["covariance"]))
 
     # --- features from outside ---------------------------------------------------------------------------------------
 
@@ -325,6 +318,12 @@ class StateSpaceCorrelatedFeaturesEnsemble(StateSpaceEnsemble):
             if member.num_features != 1:
                 raise ValueError(f"Each member models one feature, got {type(member).__name__} with {member.num_features}.")
         super().__init__(ensemble_members=ensemble_members, configuration=configuration)
+
+    def transition_power_noise_accumulator(self, num_steps: Any) -> Any:
+        """That of the only member, if there is one: as in TensorFlow, the noise of the ensemble itself then counts in its prior alone."""
+        if len(self._ensemble_members) == 1:
+            return self._ensemble_members[0].transition_power_noise_accumulator(num_steps)
+        return super().transition_power_noise_accumulator(num_steps)
 
     def get_broadcasted_observation_model(self, times: Any) -> Any:
         """Each feature is observed of its own member."""
