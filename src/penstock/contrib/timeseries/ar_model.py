@@ -19,7 +19,7 @@ MINIMUM_VARIANCE = 1e-5
 class ARModel(TimeSeriesModel):
     """``tf.contrib.timeseries.ARModel``: predicts ``output_window_size`` values of ``input_window_size`` values before them.
 
-    The times within each period of ``periodicities``, in ``num_time_buckets`` buckets, are inputs of the network that ``prediction_model_factory`` makes.
+    The times within each period of ``periodicities``, in ``num_time_buckets`` buckets, are inputs of the network that the factory makes.
     """
 
     SQUARED_LOSS = "squared_loss"
@@ -161,7 +161,9 @@ class ARModel(TimeSeriesModel):
             result.set_shape([times.shape[0], None, *tensor.shape[2:]])
             return result
 
-        outputs = self._process_window({TrainEvalFeatures.TIMES: cut(times), TrainEvalFeatures.VALUES: cut(values)}, mode, cut(exogenous, rows - start))
+        # As in TensorFlow, windows of features from outside begin with the data, and not where those of the values do.
+        windows = {TrainEvalFeatures.TIMES: cut(times), TrainEvalFeatures.VALUES: cut(values)}
+        outputs = self._process_window(windows, mode, cut(exogenous, rows - start))
         whole = (tf.cast(times, tf.int64), self._scale_data(tf.cast(values, self.dtype)), exogenous)
         end = tuple(_last(tf.concat([tf.cast(before, now.dtype), now], 1), self.input_window_size) for before, now in zip(state, whole))
         predictions = {name: joined(value) for name, value in outputs.predictions.items()}

@@ -39,7 +39,8 @@ class LSTMPredictionModel(Model):
 
     def __init__(self, num_features: int, input_window_size: int, output_window_size: int, num_units: int = 128) -> None:
         super().__init__()
-        self._encoder, self._decoder = LSTMBlockFusedCell(num_units=num_units, name="encoder"), LSTMBlockFusedCell(num_units=num_units, name="decoder")
+        self._encoder = LSTMBlockFusedCell(num_units=num_units, name="encoder")
+        self._decoder = LSTMBlockFusedCell(num_units=num_units, name="decoder")
         self._mean_transform = Dense(num_features, name="mean_transform")
         self._covariance_transform = Dense(num_features, name="covariance_transform")
 

@@ -45,8 +45,8 @@ class TimeSeriesRegressor(Estimator):
         """Placeholders for a state, zero unless they are fed."""
         with Graph().as_default():
             self._model.initialize_graph()
-            parts = {name: (part.dtype, part.shape.as_list())
-                     for name, part in ((name, tf.convert_to_tensor(part)) for name, part in state_to_dictionary(self._model.get_start_state()).items())}
+            state = {name: tf.convert_to_tensor(part) for name, part in state_to_dictionary(self._model.get_start_state()).items()}
+            parts = {name: (part.dtype, part.shape.as_list()) for name, part in state.items()}
         return {name: placeholder_with_default(tf.zeros(tf.concat([[batch_size], np.array(shape, np.int32)], 0), dtype),
                                                [static_batch_size, *shape], name=name) for name, (dtype, shape) in parts.items()}
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.contrib import prelude as tf
-from penstock.contrib.timeseries.keys import FilteringFeatures, FilteringResults, PredictionFeatures, PredictionResults, SavedModelLabels, TrainEvalFeatures
+from penstock.contrib.timeseries.keys import (
+    FilteringFeatures,
+    FilteringResults,
+    PredictionFeatures,
+    PredictionResults,
+    SavedModelLabels,
+    TrainEvalFeatures,
+)
 from penstock.contrib.timeseries.model import ModelOutputs
 from penstock.contrib.timeseries.state_management import PassthroughStateManager
 from penstock.estimator.export_outputs import PredictOutput
@@ -78,8 +85,7 @@ class TimeSeriesRegressionHead:
 
     def _statistics(self, features: dict[str, Any], mode: str) -> Any:
         if TrainEvalFeatures.VALUES not in features:  # predictions do not change them, and have no values
-            times = features[TrainEvalFeatures.TIMES]
-            features = {**features, TrainEvalFeatures.VALUES: tf.zeros([1, 1, self.model.num_features], self.model.dtype), TrainEvalFeatures.TIMES: times}
+            features = {**features, TrainEvalFeatures.VALUES: tf.zeros([1, 1, self.model.num_features], self.model.dtype)}
         with tf.name_scope(None), tf.variable_scope(""):
             return self.input_statistics_generator.initialize_graph(features, update_statistics=mode == ModeKeys.TRAIN)
 
@@ -155,7 +161,7 @@ class TimeSeriesRegressionHead:
 
 
 class OneShotPredictionHead(TimeSeriesRegressionHead):
-    """``tf.contrib.timeseries.OneShotPredictionHead``: exports one signature without a state: it filters the values, and predicts at the times after them."""
+    """``tf.contrib.timeseries.OneShotPredictionHead``: its exported signature has no state: it filters values, and predicts what follows."""
 
     def _check_predict_features(self, features: dict[str, Any]) -> None:
         for key in (FilteringFeatures.TIMES, FilteringFeatures.VALUES):

@@ -49,7 +49,9 @@ def power_sums_tensor(array_size: Any, power_matrix: Any, multiplier: Any) -> An
     def body(number: Any, total: Any, array: Any) -> tuple[Any, Any, Any]:
         total = tf.matmul(power_matrix, tf.matmul(total, power_matrix, adjoint_b=True)) + multiplier
         return number + 1, total, array.write(number, total)
-    return tf.while_loop(lambda number, *_: number < array_size + 1, body, (tf.constant(1), zero, array.write(0, zero)))[2].stack()
+    result = tf.while_loop(lambda number, *_: number < array_size + 1, body, (tf.constant(1), zero, array.write(0, zero)))[2].stack()
+    result.set_shape([array_size + 1 if isinstance(array_size, int) else None, *multiplier.shape])
+    return result
 
 
 def block_diagonal(matrices: Any, dtype: Any = tf.float32, name: str = "block_diagonal") -> Any:
@@ -118,4 +120,4 @@ def variable_covariance_matrix(size: int, name: str, dtype: Any, initial_diagona
 def log_noninformative_covariance_prior(covariance: Any) -> Any:
     """The logarithm of det(covariance)^(-(p + 1) / 2)."""
     size = covariance.shape[-1].value
-    return -(size + 1) / 2 * tf.log_matrix_determinant(covariance)[1]
+    return -(size + 1) / 2 * tf.log_matrix_determinant(covariance + 1e-8 * tf.eye(size, dtype=covariance.dtype))[1]

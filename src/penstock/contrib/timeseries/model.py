@@ -1,4 +1,4 @@
-"""What all models of series have: a graph of parameters, a state that begins somewhere, a loss, predictions; scales of data; features from outside."""
+"""What all models of series have: parameters, a state that begins somewhere, a loss, predictions; scales of data; features from outside."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod

@@ -32,7 +32,7 @@ class TimeSeriesReader(ABC):
     def read_full(self) -> dict[str, Any]:
         """All records."""
 
-    def check_dataset_size(self, minimum_dataset_size: int) -> None:
+    def check_dataset_size(self, minimum_dataset_size: int) -> None:  # noqa: B027 (most readers do not know the size)
         """An error if the series is known to be shorter."""
 
 

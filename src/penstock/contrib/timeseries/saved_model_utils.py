@@ -19,8 +19,9 @@ def _run(signatures: Any, label: str, session: Any, features: dict[str, Any], co
         state = continue_from.get(FilteringResults.STATE_TUPLE)
         prefix = FilteringFeatures.STATE_PREFIX
         given.update({key: value for key, value in continue_from.items() if key.startswith(prefix)} if state is None else state_to_dictionary(state))
-    feeds = {session.graph.get_tensor_by_name(signature.inputs[key].name): np.asarray(value) for key, value in given.items() if key in signature.inputs}
-    return session.run({key: session.graph.get_tensor_by_name(info.name) for key, info in signature.outputs.items()}, feeds)  # type: ignore[no-any-return]
+    tensor_of = session.graph.get_tensor_by_name
+    feeds = {tensor_of(signature.inputs[key].name): np.asarray(value) for key, value in given.items() if key in signature.inputs}
+    return session.run({key: tensor_of(info.name) for key, info in signature.outputs.items()}, feeds)  # type: ignore[no-any-return]
 
 
 def _filtered(outputs: dict[str, Any], features: dict[str, Any]) -> dict[str, Any]:

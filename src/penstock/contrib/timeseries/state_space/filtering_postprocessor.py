@@ -34,7 +34,7 @@ def cauchy_alternative_to_gaussian(current_times: Any, current_values: Any, outp
 class StateInterpolatingAnomalyDetector(FilteringStepPostprocessor):
     """Between the state before and after an observation: the less likely the observation is an anomaly, the more of the latter."""
 
-    output_names = ["anomaly_score"]  # noqa: RUF012 (TensorFlow's is a list of the class, too)
+    output_names = ["anomaly_score"]
 
     def __init__(self, anomaly_log_likelihood: Callable[..., Any] = cauchy_alternative_to_gaussian, anomaly_prior_probability: float = 0.01,
                  responsibility_scaling: float = 1.0) -> None:

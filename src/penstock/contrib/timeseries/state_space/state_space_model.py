@@ -20,6 +20,15 @@ State = tuple[Any, Any, Any]
 MINIMUM_INITIAL_VARIANCE = 1e-5
 
 
+def chosen(table: Any, shares: Any) -> Any:
+    """Matrices of a table, by the rows of ``shares`` that have a 1 each: a product, since the gradient of a gather is sparse."""
+    size = tf.shape(table)[1:]
+    rows = tf.matmul(tf.reshape(shares, [-1, tf.shape(table)[0]]), tf.reshape(table, [tf.shape(table)[0], -1]))
+    result = tf.reshape(rows, tf.concat([tf.shape(shares)[:-1], size], 0))
+    result.set_shape(shares.shape[:-1].concatenate(table.shape[1:]))
+    return result
+
+
 class StateSpaceModel(SequentialTimeSeriesModel):
     """The base of state space models."""
 
@@ -74,7 +83,7 @@ class StateSpaceModel(SequentialTimeSeriesModel):
         noise = tf.matmul(tf.matmul(transform, self.state_transition_noise_covariance), transform, adjoint_b=True)
         moved = self.transition_to_powers(tf.range(tf.maximum(tf.reduce_max(num_steps), 1)))
         sums = tf.cumsum(tf.matmul(tf.matmul(moved, noise[None] + tf.zeros_like(moved)), moved, adjoint_b=True))
-        return tf.gather(tf.concat([tf.zeros_like(sums[:1]), sums], 0), num_steps)
+        return chosen(tf.concat([tf.zeros_like(sums[:1]), sums], 0), tf.one_hot(num_steps, tf.shape(sums)[0] + 1, dtype=self.dtype))
 
     # --- parameters --------------------------------------------------------------------------------------------------
 
@@ -173,8 +182,8 @@ class StateSpaceModel(SequentialTimeSeriesModel):
     def _imputation_step(self, current_times: Any, state: State) -> State:
         mean, covariance, previous = state
         steps, powers, noises = self._window
-        index = tf.argmax(tf.cast(tf.equal((current_times - previous)[:, None], steps[None]), tf.int32), 1)
-        powers, noises = tf.gather(powers, index), tf.gather(noises, index)
+        shares = tf.cast(tf.equal((current_times - previous)[:, None], steps[None]), self.dtype)
+        powers, noises = chosen(powers, shares), chosen(noises, shares)
         return (self._kalman_filter.predict_state_mean(mean, powers), self._kalman_filter.predict_state_var(covariance, powers, noises),
                 current_times)
 
@@ -285,7 +294,7 @@ class StateSpaceEnsemble(StateSpaceModel):
 
     def get_observation_model(self, times: Any) -> Any:
         """See ``get_broadcasted_observation_model``."""
-        raise NotImplementedError("An ensemble has no observation model of its own: get_broadcasted_observation_model() combines those of its members.")
+        raise NotImplementedError("An ensemble has no observation model of its own: see get_broadcasted_observation_model().")
 
     def get_broadcasted_observation_model(self, times: Any) -> Any:
         """What is observed is the sum of what is observed of the members."""
@@ -313,7 +322,7 @@ class StateSpaceCorrelatedFeaturesEnsemble(StateSpaceEnsemble):
 
     def __init__(self, ensemble_members: list[StateSpaceModel], configuration: StateSpaceModelConfiguration) -> None:
         if len(ensemble_members) != configuration.num_features:
-            raise ValueError(f"The number of members must equal the number of features, got {len(ensemble_members)} and {configuration.num_features}.")
+            raise ValueError(f"There is a member for each feature, got {len(ensemble_members)} members and {configuration.num_features} features.")
         for member in ensemble_members:
             if member.num_features != 1:
                 raise ValueError(f"Each member models one feature, got {type(member).__name__} with {member.num_features}.")

@@ -7,7 +7,11 @@ from typing import Any
 from penstock.contrib import prelude as tf
 from penstock.contrib.timeseries.state_space.components import VARMA, AdderStateSpaceModel, CycleStateSpaceModel, ResolutionCycleModel
 from penstock.contrib.timeseries.state_space.configuration import StateSpaceModelConfiguration
-from penstock.contrib.timeseries.state_space.state_space_model import StateSpaceCorrelatedFeaturesEnsemble, StateSpaceIndependentEnsemble, StateSpaceModel
+from penstock.contrib.timeseries.state_space.state_space_model import (
+    StateSpaceCorrelatedFeaturesEnsemble,
+    StateSpaceIndependentEnsemble,
+    StateSpaceModel,
+)
 
 
 def _listed(value: Any) -> list[Any]:
