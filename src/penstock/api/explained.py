@@ -22,6 +22,9 @@ _PROFILER = "records a trace with TensorFlow's own profiler. tf.profiler.Profile
 _LITE = ("belongs to TensorFlow Lite, for which Penstock writes and reads no files. `penstock export MODEL` compiles a SavedModel or frozen graph "
          "to a library for phones, boards and browsers, with 8 bits by --quantize")
 
+_FFMPEG = ("calls the program ffmpeg from inside a step, for which there is no operation. tf.audio.decode_wav and tf.audio.encode_wav read and write "
+           "WAV files; `ffmpeg -i in.mp3 out.wav` makes them of others")
+
 REASONS: dict[str, str] = {
     **dict.fromkeys(("Interpreter", "OpHint", "RepresentativeDataset", "TFLiteConverter", "TargetSpec", "TocoConverter", "toco_convert",
                      "convert_op_hints_to_stubs", "get_potentially_supported_ops", "load_delegate"), _LITE),
@@ -31,6 +34,10 @@ REASONS: dict[str, str] = {
     **dict.fromkeys(("AdagradParameters", "AdamParameters", "StochasticGradientDescentParameters", "EmbeddingConfigSpec", "embedding_column",
                      "shared_embedding_columns"), _EMBEDDINGS),
     **dict.fromkeys(("all_reduce", "broadcast_send", "broadcast_recv"), _COLLECTIVES),
+    **dict.fromkeys(("decode_audio", "encode_audio", "decode_video"), _FFMPEG),
+    **dict.fromkeys(("rpc", "try_rpc"), "calls a server of gRPC from inside a step, for which there is no operation. tf.py_func with grpcio does it"),
+    "remote_fused_graph_execute": "runs a graph on a processor for signals (Hexagon), for which there is no code. `penstock export` compiles models "
+                                  "for phones and boards",
     "keras_to_tpu_model": "makes a Keras model for TPUs, and there are none. Train the model itself",
     "TPUDistributionStrategy": "spreads a Keras model over TPUs, and there are none. tf.distribute.MirroredStrategy spreads it over CPUs",
     "TPUStrategy": "trains on TPUs, and there are none. tf.distribute.MirroredStrategy trains on CPUs",

@@ -120,6 +120,19 @@ MODULES = {
     "contrib.tensor_forest.python.ops": "data_ops gen_model_ops gen_stats_ops gen_tensor_forest_ops model_ops stats_ops tensor_forest_ops",
     "contrib.testing.python.framework": "fake_summary_writer util_test",
     "contrib.text.python.ops": "gen_skip_gram_ops skip_gram_ops",
+    "contrib.bayesflow.python.ops": "monte_carlo monte_carlo_impl",
+    "contrib.constrained_optimization.python": (
+        "candidates constrained_minimization_problem constrained_optimizer external_regret_optimizer swap_regret_optimizer"),
+    "contrib.ffmpeg": "ffmpeg_ops",
+    "contrib.kernel_methods.python": "losses",
+    "contrib.kernel_methods.python.mappers": "random_fourier_features",
+    "contrib.reduce_slice_ops.python.ops": "reduce_slice_ops",
+    "contrib.remote_fused_graph.pylib.python.ops": "remote_fused_graph_ops",
+    "contrib.rpc.python.ops": "rpc_op",
+    "contrib.timeseries.python.timeseries": (
+        "ar_model estimators feature_keys head input_pipeline math_utils model model_utils saved_model_utils state_management"),
+    "contrib.timeseries.python.timeseries.state_space_models": (
+        "filtering_postprocessor kalman_filter level_trend periodic state_space_model structural_ensemble varma"),
     "contrib.tpu.python.ops": "tpu_ops",
     "contrib.tpu.python.tpu": "bfloat16 datasets error_handling tpu tpu_config tpu_context tpu_estimator tpu_function tpu_optimizer util",
     "contrib.nccl.python.ops": "nccl_ops",
@@ -214,6 +227,30 @@ SOURCES: dict[str, str] = {
     "contrib.metrics.python.ops.histogram_ops": "penstock.contrib.metrics.statistics",
     "contrib.model_pruning.python.layers.core_layers": "penstock.contrib.model_pruning.layers penstock.contrib.model_pruning.masks",
     "contrib.metrics.python.ops.metric_ops": "penstock.contrib.metrics.accumulated",
+    "contrib.bayesflow.python.ops.monte_carlo": "penstock.contrib.monte_carlo",
+    "contrib.bayesflow.python.ops.monte_carlo_impl": "penstock.contrib.monte_carlo",
+    "contrib.timeseries.python.timeseries.ar_model": "penstock.contrib.timeseries.ar_model penstock.contrib.timeseries.ar_networks",
+    "contrib.timeseries.python.timeseries.estimators": "penstock.contrib.timeseries.estimators",
+    "contrib.timeseries.python.timeseries.feature_keys": "penstock.contrib.timeseries.keys",
+    "contrib.timeseries.python.timeseries.head": "penstock.contrib.timeseries.head",
+    "contrib.timeseries.python.timeseries.input_pipeline": "penstock.contrib.timeseries.inputs penstock.contrib.timeseries.readers",
+    "contrib.timeseries.python.timeseries.math_utils": (
+        "penstock.contrib.timeseries.matrices "
+        "penstock.contrib.timeseries.statistics "
+        "penstock.contrib.timeseries.densities"),
+    "contrib.timeseries.python.timeseries.model": "penstock.contrib.timeseries.model penstock.contrib.timeseries.sequential",
+    "contrib.timeseries.python.timeseries.saved_model_utils": "penstock.contrib.timeseries.saved_model_utils",
+    "contrib.timeseries.python.timeseries.state_management": "penstock.contrib.timeseries.state_management",
+    "contrib.timeseries.python.timeseries.state_space_models.filtering_postprocessor": (
+        "penstock.contrib.timeseries.state_space.filtering_postprocessor"),
+    "contrib.timeseries.python.timeseries.state_space_models.kalman_filter": "penstock.contrib.timeseries.state_space.kalman_filter",
+    "contrib.timeseries.python.timeseries.state_space_models.level_trend": "penstock.contrib.timeseries.state_space.components",
+    "contrib.timeseries.python.timeseries.state_space_models.periodic": "penstock.contrib.timeseries.state_space.components",
+    "contrib.timeseries.python.timeseries.state_space_models.state_space_model": (
+        "penstock.contrib.timeseries.state_space.state_space_model "
+        "penstock.contrib.timeseries.state_space.configuration"),
+    "contrib.timeseries.python.timeseries.state_space_models.structural_ensemble": "penstock.contrib.timeseries.state_space.structural_ensemble",
+    "contrib.timeseries.python.timeseries.state_space_models.varma": "penstock.contrib.timeseries.state_space.components",
     "contrib.seq2seq.python.ops.decoder": "penstock.rnn.decoder penstock.rnn.steps",
     "contrib.seq2seq.python.ops.beam_search_decoder": "penstock.rnn.beam_step penstock.rnn.beam_search",
     "contrib.layers.python.layers.feature_column": "penstock.contrib.layers.columns.dense penstock.contrib.layers.columns.sparse "

@@ -90,7 +90,7 @@ def _add_value(summary: Summary, name: str, value: Any) -> None:
             copied = summary.value.add()
             copied.CopyFrom(part)
             copied.tag = name
-    elif np.ndim(value) == 0 and np.asarray(value).dtype.kind in "fiub":
+    elif not isinstance(value, (tuple, list, dict)) and np.ndim(value) == 0 and np.asarray(value).dtype.kind in "fiub":
         summary.value.add(tag=name, simple_value=float(value))
     elif isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
         summary.value.add(tag=name).tensor.CopyFrom(make_tensor_proto(value))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from penstock.estimator.export_outputs import checked_export_outputs
 from penstock.estimator.mode_keys import ModeKeys
+from penstock.graph import nest
 from penstock.graph.convert import to_tensor
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
@@ -123,7 +124,7 @@ def _checked_metrics(metrics: Any) -> dict[str, Any]:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError("Values of eval_metric_ops must be (metric_value, update_op) tuples, such as the functions of tf.metrics return, "
                             f"given: {pair} for key: {key}")
-        for element in pair:
+        for element in (*nest.flatten(pair[0]), pair[1]):  # a value may be several tensors, such as the state of a model
             if not isinstance(element, (Tensor, Operation, Variable)):
                 raise TypeError(f"{key} of eval_metric_ops must be Operation or Tensor, given: {element}")
             _in_default_graph(element, "eval_metric_ops")
