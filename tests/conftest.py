@@ -35,6 +35,7 @@ def pytest_configure(config):
     if worker is None:
         os.environ[CRASHES] = config.crashes = tempfile.mkdtemp(prefix="penstock-crashes-")
         config.kernels = None
+        config.crash = os.fdopen(os.dup(2), "w")  # (pytest does not capture it yet)
         if KERNELS not in os.environ:
             os.environ[KERNELS] = config.kernels = tempfile.mkdtemp(prefix="penstock-kernels-")
     else:
@@ -47,8 +48,8 @@ def pytest_configure(config):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
     """Ends the process of a test that its time limit did not end: native code that does not return, a clean-up that waits. It says where it was."""
-    crash, limit = getattr(item.config, "crash", None), item.config.getoption("timeout", None)
-    if crash is None or not limit:
+    crash, limit = item.config.crash, float(item.config.getoption("timeout", None) or item.config.getini("timeout") or 0)
+    if not limit:
         return (yield)
     faulthandler.dump_traceback_later(limit + GRACE, exit=True, file=crash)
     try:

@@ -15,7 +15,7 @@ import pytest
 
 import penstock as tf
 from support.cluster import PATIENCE, Processes
-from support.process import environment
+from support.process import environment, line_of
 
 LIMIT = 10.0
 
@@ -162,7 +162,7 @@ with tf.Session(target) as session:
 def test_a_client_killed_while_saving(cluster, tmp_path):
     """What it has left goes with the next save, of whomever."""
     process = subprocess.Popen([sys.executable, "-c", SAVING, cluster.target("worker", 0), str(tmp_path)], env=environment(), stdout=subprocess.PIPE)
-    assert process.stdout.readline() == b"go\n"
+    assert line_of(process) == b"go\n"
     deadline = time.monotonic() + PATIENCE
     while not list(tmp_path.glob("*_temp_*/part-*")):
         assert time.monotonic() < deadline

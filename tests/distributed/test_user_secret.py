@@ -18,6 +18,7 @@ from penstock.distributed import client, peer_user, user_secret
 from penstock.distributed.peer_user import user_of
 from penstock.distributed.security import Access, read_secret
 from penstock.distributed.server import Server
+from support.process import line_of
 
 NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
@@ -37,7 +38,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_it_is_made_once_and_hidden(folder):
-    secrets, start = [], threading.Barrier(8)
+    secrets, start = [], threading.Barrier(8, timeout=60)
 
     def ask():
         start.wait()
@@ -47,7 +48,7 @@ def test_it_is_made_once_and_hidden(folder):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(60)
     assert len(set(secrets)) == 1 and len(secrets) == 8 and len(secrets[0]) == 64
     assert [path.name for path in folder.iterdir()] == ["cluster_secret"]
     assert folder.stat().st_mode & 0o777 == 0o700 and (folder / "cluster_secret").stat().st_mode & 0o777 == 0o600
@@ -210,11 +211,11 @@ def test_idle_connections_leave_files_and_places():
     """More connections than the server may have files: it can still open some, and a friend gets in when the idle ones have been closed."""
     environment = {**os.environ, "PYTHONPATH": str(Path(penstock.__path__[0]).parent), "TF_CPP_MIN_LOG_LEVEL": "3"}
     server = subprocess.Popen([sys.executable, "-c", _SERVER], env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    target, limit = server.stdout.readline().split()
+    target, limit = line_of(server).split()
     assert limit == "256", "the server raises its limit"
     idle = [socket.create_connection(("127.0.0.1", int(target.rpartition(":")[2])), timeout=5) for _ in range(300)]
     print("open", file=server.stdin, flush=True)
-    assert server.stdout.readline() == "opened\n"
+    assert line_of(server) == "opened\n"
     deadline = time.monotonic() + 40
     while True:
         try:

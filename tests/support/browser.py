@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from support.process import line_of
+
 SLOW = 300_000  # milliseconds: a page takes its time on a busy machine; what is waited for is a condition, so a quick one waits for nothing
 # With Python's own answer to Ctrl-C: where the tests run in the background of a shell, it is ignored.
 COMMAND = [sys.executable, "-c", "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
@@ -77,9 +79,9 @@ def served(*arguments, **options):
     environment.update(options.pop("env", {}))
     with subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, text=True, env=environment, **options) as process:
         try:
-            line = process.stdout.readline()
+            line = line_of(process)
             while line and "http://" not in line:
-                line = process.stdout.readline()
+                line = line_of(process)
             yield line.split()[-1], process
         finally:
             process.terminate()

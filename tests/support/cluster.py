@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from penstock.graph.graph import default_graph
 from penstock.session.backend import step_options
 from penstock.session.fetches import Fetches, expand_feeds
 from penstock.session.remote import RemoteBackend
+from support.process import line_of
 
 PATIENCE = 20.0  # seconds; what has not come by then never will
 
@@ -102,7 +104,8 @@ class LocalSession:
 # --- processes -------------------------------------------------------------------------------------------------------
 
 _SERVE = """
-import json, sys, penstock as tf
+import json, os, sys, threading, penstock as tf
+threading.Thread(target=lambda: os._exit(1) if not os.read(0, 1) else None, daemon=True).start()  # nothing serves on when the tests are gone
 spec = json.loads(sys.argv[1], object_hook=lambda jobs: {int(key) if key.isdigit() else key: value for key, value in jobs.items()})
 job, task = sys.argv[2], int(sys.argv[3])
 server = tf.train.Server(tf.train.ClusterSpec(spec), job_name=job, task_index=task)
@@ -134,23 +137,43 @@ class Processes:
         self.views: dict[tuple[str, int], Any] = {}  # the cluster as one task is told it, where that differs
         self.prelude = ""  # what tasks do first
         self.processes: dict[tuple[str, int], subprocess.Popen[str]] = {}
+        self._logs: dict[tuple[str, int], Any] = {}
 
     def __enter__(self) -> Processes:
-        for job, addresses in self.spec.items():
-            for index in range(len(addresses)):
-                self.start(job, index, wait=False)
-        for process in self.processes.values():
-            assert process.stdout.readline().strip() == "ready"
+        try:
+            for job, addresses in self.spec.items():
+                for index in range(len(addresses)):
+                    self.start(job, index, wait=False)
+            for task in self.processes:
+                self._await(*task)
+        except BaseException:
+            self.__exit__()  # the others would serve for ever
+            raise
         return self
+
+    def _await(self, job: str, index: int) -> None:
+        """Waits until a task serves."""
+        process = self.processes[job, index]
+        line = line_of(process, 3 * PATIENCE)
+        assert line.strip() == "ready", f"{job} {index} does not serve:\n{self.errors(job, index)}"
+
+    def errors(self, job: str, index: int) -> str:
+        """What a task has written to its standard error."""
+        log = self._logs[job, index]
+        log.seek(0)
+        return log.read()
 
     def start(self, job: str, index: int, wait: bool = True) -> None:
         """(Re)starts a task."""
         view = json.dumps(self.views.get((job, index), self.spec))
+        if (job, index) not in self._logs:  # not a pipe: one that nobody reads fills, and then its task waits
+            self._logs[job, index] = tempfile.TemporaryFile("a+")  # noqa: SIM115 (closed with the cluster)
+        log = self._logs[job, index]
         process = subprocess.Popen([sys.executable, "-c", self.prelude + _SERVE, view, job, str(index)], env=self._environment, text=True,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
         self.processes[job, index] = process
         if wait:
-            assert process.stdout.readline().strip() == "ready"
+            self._await(job, index)
 
     def target(self, job: str, index: int) -> str:
         """For ``tf.Session``."""
@@ -171,9 +194,11 @@ class Processes:
             process.kill()
         for process in self.processes.values():
             self._reap(process)
+        for log in self._logs.values():
+            log.close()
 
     @staticmethod
     def _reap(process: subprocess.Popen[str]) -> None:
         process.wait(PATIENCE)
         process.stdout.close()
-        process.stderr.close()
+        process.stdin.close()

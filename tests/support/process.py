@@ -27,6 +27,18 @@ def python(program: str, *arguments: str, check: bool = True) -> subprocess.Comp
     return result
 
 
+def line_of(process: subprocess.Popen[str], patience: float = 60.0) -> str:
+    """The next line that a process writes; "" if it ends without one, or is killed because it writes none in this time."""
+    assert process.stdout is not None
+    watchdog = threading.Timer(patience, process.kill)
+    watchdog.start()
+    try:
+        return process.stdout.readline()
+    finally:
+        watchdog.cancel()
+        watchdog.join()
+
+
 def end_with_parent() -> None:
     """Ends this process when the one that started it is gone, also by kill -9: then its standard input, a pipe of the parent's, ends."""
     def watch() -> None:

@@ -16,6 +16,7 @@ import threading
 import time
 
 PAUSE = 0.5  # seconds before a task is started again
+AT_ONCE, STARTS = 5.0, 20  # a task that so often in a row ended in less than these seconds is not started again
 
 
 def free_ports(count: int) -> list[int]:
@@ -38,16 +39,19 @@ class Restarter:
     def look_after(self, job: str, index: int) -> None:
         """Runs a task until it ends well."""
         environment = {**os.environ, "TF_CONFIG": json.dumps({"cluster": self.cluster, "task": {"type": job, "index": index}})}
-        while True:
+        refused = 0  # starts in a row that ended at once, as those of a program do that cannot be imported
+        while refused < STARTS:
             with self.lock:
                 if self.done:
                     return
+                begun = time.monotonic()
                 process = subprocess.Popen(self.command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
                 self.running[job, index] = process
             for line in process.stdout:
                 print(f"{job} {index} | {line.rstrip()}", flush=True)
             if process.wait() == 0:
                 return
+            refused = refused + 1 if time.monotonic() - begun < AT_ONCE else 0
             print(f"{job} {index} ended with {process.returncode}; starting it again", flush=True)
             time.sleep(PAUSE)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import penstock as tf
-from support.process import environment
+from support.process import environment, line_of
 
 STEPS, BATCH = 5, 6
 STRATEGIES = {"session": tf.distribute.experimental.MultiWorkerMirroredStrategy, "estimator": tf.contrib.distribute.CollectiveAllReduceStrategy,
@@ -155,7 +155,7 @@ class Job:
 
     def values(self):
         """What it prints."""
-        return [np.array(value, np.float32) for value in json.loads(self.process.stdout.readline())]
+        return [np.array(value, np.float32) for value in json.loads(line_of(self.process, 240.0))]
 
     def __enter__(self):
         return self

@@ -24,7 +24,8 @@ PLAIN = {
            "resource_variable_ops resources rnn rnn_cell rnn_cell_impl script_ops seq2seq sets sets_impl sort_ops "
            "sparse_grad sparse_ops special_math_ops spectral_ops standard_ops state_grad state_ops stateless_random_ops string_ops "
            "summary_op_util template tensor_array_grad tensor_array_ops unconnected_gradients variable_scope variables "
-           "weights_broadcast_ops control_flow_v2_toggles cond_v2 while_v2 sdca_ops proto_ops list_ops initializers_ns gradients_util",
+           "weights_broadcast_ops boosted_trees_ops control_flow_v2_toggles cond_v2 while_v2 sdca_ops proto_ops list_ops initializers_ns "
+           "gradients_util",
     "training": "adadelta adagrad adagrad_da adam basic_loops basic_session_run_hooks checkpoint_management checkpoint_ops checkpoint_utils "
                 "coordinator device_setter evaluation ftrl gradient_descent input learning_rate_decay learning_rate_decay_v2 momentum "
                 "monitored_session moving_averages optimizer proximal_adagrad proximal_gradient_descent queue_runner queue_runner_impl rmsprop saver "
@@ -55,6 +56,7 @@ MODULES = {
     "ops.collective_ops": "penstock.api.explained",
     "ops.confusion_matrix": "penstock.ops.nn.confusion_matrix",
     "ops.control_flow_ops": "penstock.ops.flow.misc",
+    "ops.list_ops": "penstock.ops.flow.list_functions",
     "ops.critical_section_ops": "penstock.ops.queues.critical_section",
     "ops.data_flow_ops": "penstock.ops.queues.queue_classes penstock.ops.queues.accumulator_classes penstock.ops.queues.barrier "
                          "penstock.ops.queues.staging_classes penstock.contrib.framework.record_input",

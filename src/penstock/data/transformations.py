@@ -15,7 +15,7 @@ from penstock.data.traced_function import ElementFunction
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
-from penstock.graph.scopes import name_scope
+from penstock.graph.scopes import device, name_scope
 from penstock.graph.shape import as_shape, dimension_value
 from penstock.graph.static import constant_value_as_shape
 from penstock.ops.array.passing import ensure_shape
@@ -151,8 +151,11 @@ def prefetch_to_device(device: str, buffer_size: Any = None) -> Transformation:
 
 
 def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> Transformation:
-    """The dataset as it is: the memory of all devices is that of this machine."""
-    return lambda dataset: dataset
+    """The same elements, as a dataset on another device of the task, whose memory is that of this machine: iterators of it are there, too."""
+    def transform(dataset: Dataset) -> Dataset:
+        with device(target_device):
+            return dataset.take(-1)
+    return transform
 
 
 class PrivateThreadPool:

@@ -32,6 +32,7 @@ from penstock.program.devices import Device
 from penstock.program.ir import Program
 from penstock.program.partial import PartialSteps, without
 from penstock.program.stages import Stages
+from penstock.program.travelling import with_named_handles
 
 _CALL_PATIENCE = 60.0  # seconds for registering a part
 
@@ -226,7 +227,8 @@ class MasterSession:
     def _program(self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str], done: frozenset[Any]) -> Program:
         graph = self._graph
         wanted, fed, operations = (graph.planned(part) for part in graph.elements(feeds, fetches, targets))
-        program = self._stages.prune(wanted, operations, fed)
+        program = with_named_handles(self._stages.prune(wanted, operations, fed))
+        graph.name_devices(program)
         if done:
             program = without(program, frozenset(graph.planned(done)), operations)
         if self.foreign:

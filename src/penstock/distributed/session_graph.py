@@ -22,6 +22,7 @@ from penstock.graph.graph import Graph
 from penstock.graph.graph_def import extend_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.program.ir import Node, Program, functions_of
+from penstock.program.resource_groups import ResourceGroups
 from penstock.program.variants import variant_groups
 
 
@@ -32,6 +33,7 @@ class SessionGraph:
         self._graph = Graph()
         self._as_nodes: set[str] = set()  # conditionals and loops that span tasks
         self._lowered: Graph | None = None  # with those as nodes; None if there are none, or the graph has grown since
+        self._groups = ResourceGroups()
         self._name_of: Callable[[Operation | Tensor], str] = lambda element: element.name
 
     def extend(self, graph_def: GraphDef) -> None:
@@ -61,6 +63,10 @@ class SessionGraph:
             self._lowered = Graph()
             extend_graph(self._lowered, graph_def, runtime_names=True)
         return [self._lowered.as_graph_element(self._name_of(element)) for element in elements]
+
+    def name_devices(self, program: Program) -> None:
+        """Gives the nodes of a program the devices of the resources that they use."""
+        self._groups.name_devices(program, self._graph if self._lowered is None or not self._as_nodes else self._lowered)
 
     def lower(self, names: set[str]) -> None:
         """From now on these conditionals and loops are nodes."""

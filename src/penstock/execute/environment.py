@@ -12,7 +12,7 @@ from typing import Any
 from penstock.execute.step import Step
 from penstock.graph.function import FuncGraph
 from penstock.native.config import config
-from penstock.program.devices import Device
+from penstock.program.devices import Device, Memory
 from penstock.program.passes import PassOptions
 from penstock.state.resources import Resources
 
@@ -39,6 +39,13 @@ class Environment:
         self.private = self.resources if resources is None else Resources()  # what has no name to be shared by goes with the session
         self.states: dict[str, dict[str, Any]] = {}  # per stateful node: random generators, ...
         self.plans: dict[tuple[FuncGraph, str], Any] = {}  # of functions that kernels call, by device: the pipeline's
+
+    def resources_on(self, device: str, memory: Memory | None) -> Resources:
+        """The shared resources of a device: each has names of its own."""
+        if memory is not None:
+            return self.resources.on(device, memory.variable)
+        is_first = not device or device == self.devices[0].name or device not in [each.name for each in self.devices]
+        return self.resources if is_first else self.resources.on(device)
 
     def for_datasets(self, several: bool) -> Environment:
         """The same, for functions of datasets: their kernels share no work with other threads. ``several``: they run in several at once."""

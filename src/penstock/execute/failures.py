@@ -25,7 +25,7 @@ def describe(error: Exception, node: Node, inputs: list[Any]) -> OpError:
             described = in_iteration(described, iteration, loop.name, loop.origin)
         return described
     hint, cause = "", error.__cause__ if isinstance(error, KernelError) else error
-    if isinstance(error, (AttributeError, TypeError)) and (kind := _wrong_kind(error, inputs)) is not None:
+    if isinstance(error, (AttributeError, TypeError)) and not isinstance(error, KernelError) and (kind := _wrong_kind(error, inputs)) is not None:
         error, cause = errors.invalid_argument(f"Trying to access a resource of the wrong kind: this op cannot use a {kind}"), None
     if isinstance(error, _INVALID) and (text := complaint(node, inputs)) is not None:
         error, cause = KernelError(errors.InvalidArgumentError, text), None

@@ -7,15 +7,17 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from typing import Any
 
+import numpy as np
+
 from penstock.errors import InvalidArgumentError
 from penstock.execute.environment import Environment
 from penstock.execute.step import Step, running
-from penstock.graph.dtypes import DType
+from penstock.graph.dtypes import DType, resource
 from penstock.graph.function import FuncGraph
 from penstock.graph.node import Operation
 from penstock.program.devices import Kernel, host_device, host_kind, kind_of, memory_of, runs_on_host
 from penstock.program.ir import Node, carries_reference
-from penstock.state.resources import Resources
+from penstock.state.resources import DEFAULT_CONTAINER, Resources
 
 
 class KernelContext:
@@ -27,7 +29,7 @@ class KernelContext:
         self.node, self.device, self._environment = node, node.device, environment
         self._function_device = host_device(node.device) if node.definition.calls_later else node.device  # of functions that it calls
         self.memory = memory_of(node.device)
-        self.resources = environment.resources if self.memory is None else environment.resources.on(node.device, self.memory.variable)
+        self.resources = environment.resources_on(node.device, self.memory)
         self.state = environment.states.setdefault(node.name, {})  # of this node in this session; persists between steps
 
     @property
@@ -44,6 +46,16 @@ class KernelContext:
     def resources_for(self, shared: Any) -> Resources:
         """Where a resource is kept: with the task if it is shared, by a name that the user gave, otherwise with the session."""
         return self.resources if shared else self._environment.private
+
+    def name_of(self, resource: Any) -> tuple[str, str, str]:
+        """(container, name, kind) of a resource; what is in no table, as an array that lives as long as its step, cannot be found by it."""
+        key = self.resources.find(resource) or self._environment.private.find(resource)
+        return key or (DEFAULT_CONTAINER, str(getattr(resource, "name", self.node.name)), type(resource).__name__)
+
+    def resource_named(self, container: str, name: str, kind: str) -> Any:
+        """The resource of this device with such a name; NotFoundError if there is none."""
+        private = self._environment.private
+        return (self.resources if private.get(container, name, kind) is None else private).lookup(container, name, kind)
 
     def detached_step(self, alone: bool = True) -> Step:
         """A step of its own, for threads that work ahead of the steps that use their results; it ends when it is cancelled."""
@@ -84,7 +96,16 @@ def kernel_of(node: Node, environment: Environment) -> Kernel:
     if not kind.supports(node):  # placed by a master that does not know the kind
         raise InvalidArgumentError(None, node.origin, f"no supported kernel for {kind.name} devices is available: '{node.name}' is a "
                                    f"{node.definition.type}, which has none")
-    return kind.kernel(node, KernelContext(node, environment))
+    kernel = kind.kernel(node, KernelContext(node, environment))
+    return _unpacking(kernel) if node.inputs and not node.definition.captures and node.output_dtypes == [resource] else kernel
+
+
+def _unpacking(kernel: Kernel) -> Kernel:
+    """A kernel on handles that gives the resource itself, where it has taken it out of an array of several."""
+    def unpacked(*inputs: Any) -> Any:
+        handle = kernel(*inputs)
+        return handle.item() if isinstance(handle, (np.ndarray, np.generic)) and handle.shape == () else handle
+    return unpacked
 
 
 def references_of(node: Node, args: Container[Node]) -> tuple[int, ...]:

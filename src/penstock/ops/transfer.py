@@ -55,6 +55,20 @@ class Send:
         ctx.step.rendezvous.send(rendezvous_key(ctx.node.attrs), tensor)
 
 
+@op("_SendReference", "tensor: Ref(T) ->", T=TYPE, tensor_name=STRING, send_device=STRING, send_device_incarnation=0, recv_device=STRING,
+    client_terminated=False)
+class SendReference:
+    """Hands a variable over to another device of its task, where a conditional or a loop uses it."""
+
+    stateful = hands_over = on_host = allows_uninitialized = True
+    host_memory = ("tensor",)
+    shape = nothing()
+    gradient = None
+
+    def kernel(ctx, tensor):
+        ctx.step.rendezvous.send(rendezvous_key(ctx.node.attrs), tensor)
+
+
 @op("_Recv", "-> tensor: tensor_type", tensor_type=TYPE, tensor_name=STRING, send_device=STRING, send_device_incarnation=0, recv_device=STRING,
     client_terminated=False)
 class Recv:

@@ -13,10 +13,14 @@ import numpy as np
 from penstock.graph import dtypes
 from penstock.graph.device import device_type
 from penstock.ops.constant import Const
-from penstock.ops.transfer import Recv, Send, Token
+from penstock.ops.transfer import Recv, Send, SendReference, Token
+from penstock.ops.travelling import NamedResource, ResourceName, VariantBytes, VariantOfBytes
 from penstock.program.devices import host_kind
-from penstock.program.ir import Edge, Node, Program
+from penstock.program.ir import Edge, Node, Program, carries_reference
 
+Sent = dict[tuple[Node, int, str, bool], Node]  # (producer, output, side, as a reference) -> the node of that side that has it
+
+_TRAVELLING = {dtypes.resource: (ResourceName, NamedResource), dtypes.variant: (VariantBytes, VariantOfBytes)}  # between tasks
 _SMALL = 1 << 10  # bytes of a constant that each task has for itself
 
 
@@ -97,12 +101,16 @@ def cut(program: Program, side: Callable[[str], str] = str) -> list[Partition]:
     With ``side``, a function of a device's name such as the task it belongs to, there is one part per side: only edges between two sides are cut.
     """
     parts: dict[str, Partition] = {}
-    sent: dict[tuple[Node, int, str], Node] = {}
-    side_of = {node: side(node.device) for node in program.nodes}
+    sent: Sent = {}
+    side_of, args = {node: side(node.device) for node in program.nodes}, set(program.args)
 
     def edge_to(node: Node, producer: Node, index: int) -> Edge:
         here, there = side_of[producer], side_of[node]
-        return (producer, index) if here == there else (_transfer(producer, index, node.device, here, there, parts, sent), 0)
+        if here == there:
+            return producer, index
+        by_reference = (node.definition.passes_references and _task_of(producer.device) == _task_of(node.device)
+                        and carries_reference((producer, index), args))
+        return _transfer((producer, index), node.device, (here, there), parts, sent, by_reference), 0
 
     for node in program.nodes:
         part = parts.setdefault(side_of[node], Partition(side_of[node]))
@@ -112,26 +120,34 @@ def cut(program: Program, side: Callable[[str], str] = str) -> list[Partition]:
     return [parts[name] for name in sorted(parts)]
 
 
-def _transfer(producer: Node, index: int, device: str, here: str, there: str, parts: dict[str, Partition],
-              sent: dict[tuple[Node, int, str], Node]) -> Node:
-    """The Recv node, on ``device`` of the side ``there``, for an output of ``producer`` (-1: only the fact that it has run)."""
-    recv = sent.get((producer, index, there))
-    if recv is not None:
-        return recv
-    source = parts[here]
-    edge = producer, index
+def _transfer(edge: Edge, device: str, sides: tuple[str, str], parts: dict[str, Partition], sent: Sent, by_reference: bool) -> Node:
+    """The node on ``device``, of the second side, that has the value of ``edge``, of the first (output -1: only the fact that its node has run)."""
+    (producer, index), (here, there) = edge, sides
+    key = producer, index, there, by_reference
+    if key in sent:
+        return sent[key]
+    number, source, target = len(sent), parts[here].nodes, parts.setdefault(there, Partition(there)).nodes
     if index < 0:
-        edge = _token(producer, len(sent)), 0
-        source.nodes.append(edge[0])
+        edge = _token(producer, number), 0
+        source.append(edge[0])
     dtype = edge[0].output_dtypes[edge[1]].base_dtype
-    shared = {"tensor_name": f"edge_{len(sent)}_{producer.name}", "send_device": producer.device, "send_device_incarnation": 1, "recv_device": device,
+    forms = _TRAVELLING.get(dtype) if _task_of(producer.device) != _task_of(device) else None
+    if forms is not None:
+        edge = Node(forms[0], f"{producer.name}/_packed{number}", {}, [edge], device=producer.device, origin=producer.origin), 0
+        source.append(edge[0])
+        dtype = edge[0].output_dtypes[0]
+    shared = {"tensor_name": f"edge_{number}_{producer.name}", "send_device": producer.device, "send_device_incarnation": 1, "recv_device": device,
               "client_terminated": False}
-    source.nodes.append(Node(Send, f"{producer.name}/_send{len(sent)}", {"T": dtype, **shared}, [edge], device=producer.device,
-                             origin=producer.origin))
-    recv = Node(Recv, f"{producer.name}/_recv{len(sent)}", {"tensor_type": dtype, **shared}, device=device, origin=producer.origin)
-    parts.setdefault(there, Partition(there)).nodes.append(recv)
-    sent[producer, index, there] = recv
-    return recv
+    source.append(Node(SendReference if by_reference else Send, f"{producer.name}/_send{number}", {"T": dtype, **shared}, [edge],
+                       device=producer.device, origin=producer.origin))
+    received = Node(Recv, f"{producer.name}/_recv{number}", {"tensor_type": dtype._as_ref if by_reference else dtype, **shared}, device=device,
+                    origin=producer.origin)
+    target.append(received)
+    if forms is not None:
+        received = Node(forms[1], f"{producer.name}/_unpacked{number}", {}, [(received, 0)], device=device, origin=producer.origin)
+        target.append(received)
+    sent[key] = received
+    return received
 
 
 def _token(producer: Node, number: int) -> Node:

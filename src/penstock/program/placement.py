@@ -16,6 +16,7 @@ from penstock.graph.node import Operation
 from penstock.platform.logging import get_logger
 from penstock.program.devices import Device, supports
 from penstock.program.ir import Edge, Node, Program
+from penstock.program.resource_groups import contradict, flexibility, handed_on, shares_device
 
 _log = get_logger().getChild("placement")
 _TOLD = 10  # tasks that an error tells of
@@ -61,18 +62,12 @@ def _leaders(program: Program) -> dict[Node, Node]:
         for group in groups:
             other = by_name.setdefault(group.decode().removeprefix("loc:@"), node)  # the group's own op may not run in this step
             leader[find(node)] = find(other)
-        for (producer, _), shared in zip(node.inputs, _shares_device(node)):
+        for (producer, _), shared in zip(node.inputs, shares_device(node)):
             if shared:
                 leader[find(node)] = find(producer)
+        for index in handed_on(node):
+            leader[find(node)] = find(node.inputs[index][0])
     return {node: find(node) for node in program.nodes}
-
-
-def _shares_device(node: Node | Operation) -> list[bool]:
-    """Per input: must its producer be on the node's own device? True for references and resource handles."""
-    flags: list[bool] = []
-    for arg, items in node.definition.group(node.inputs, node.attrs):
-        flags.extend(arg.is_ref or (arg.dtype or node.attrs.get(arg.type_attr or "")) is dtypes.resource for _ in items)
-    return flags
 
 
 def _users_of_state(members: list[Node]) -> list[Node]:
@@ -80,7 +75,7 @@ def _users_of_state(members: list[Node]) -> list[Node]:
     names = {node.name for node in members}
     operations = {user for node in members if node.origin is not None for tensor in node.origin.outputs
                   if tensor.dtype.is_ref or tensor.dtype is dtypes.resource for user in tensor.consumers()
-                  if user.name not in names and any(shared and item is tensor for item, shared in zip(user.inputs, _shares_device(user)))}
+                  if user.name not in names and any(shared and item is tensor for item, shared in zip(user.inputs, shares_device(user)))}
     return [_lone(user, [(_lone(tensor.op), tensor.value_index) for tensor in user.inputs]) for user in operations]
 
 
@@ -107,32 +102,13 @@ def _choose(members: list[Node], devices: list[Device], soft: bool, elsewhere: S
 def _merged_device(members: list[Node]) -> DeviceSpec:
     """What the members of a group say together of their device."""
     name = ""
-    for node in sorted(members, key=_flexibility):
-        if _contradicts(node.device, name):
-            if _flexibility(node):
+    for node in sorted(members, key=flexibility):
+        if contradict(node.device, name):
+            if flexibility(node):
                 continue  # as if it had no name: the resource is somewhere else
             raise _contradiction(node, members)
         name = merge(name, node.device)
     return DeviceSpec.from_string(name)
-
-
-def _flexibility(node: Node) -> int:
-    """How readily a node goes where a resource is: what makes one stays, ops that use one follow it, what only passes the handle on goes anywhere."""
-    if node.definition.control_flow:
-        return 2
-    return 1 if node.definition.array_role or _uses_resource(node) else 0
-
-
-def _uses_resource(node: Node) -> bool:
-    """True for an op on a queue, a table, a reader, ..., which runs where that is, whatever the device around its call says."""
-    return any((arg.dtype or node.attrs.get(arg.type_attr or "")) is dtypes.resource for arg in node.definition.inputs)
-
-
-def _contradicts(name: str, other: str) -> bool:
-    """Members of a group may complete each other's names, not contradict them."""
-    mine, theirs = DeviceSpec.from_string(name), DeviceSpec.from_string(other)
-    pairs = [(getattr(mine, part), getattr(theirs, part)) for part in ("job", "replica", "task", "device_type", "device_index")]
-    return any(a is not None and b is not None and a != b for a, b in pairs)
 
 
 def _contradiction(node: Node, members: list[Node]) -> OpError:

@@ -12,6 +12,7 @@ from penstock.graph.composite import CompositeTensor, IndexedSlices, IndexedSlic
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
 from penstock.ops.state.session_tensors import GetSessionHandle
+from penstock.ops.travelling import as_handle, handle_bytes
 from penstock.session.handles import TensorHandle, handed_out
 
 Values = dict[Any, Any]  # element -> its result
@@ -35,7 +36,7 @@ class Fetches:
 
     def __init__(self, graph: Graph, fetches: Any, session: Any = None) -> None:
         self._graph, self._session = graph, session
-        self._handles = False  # does it fetch handles of tensors?
+        self._handles = False  # does it fetch handles?
         self._elements: dict[Operation | Tensor, None] = {}
         self._rebuild = self._visit(fetches)
         self.tensors = [element for element in self._elements if isinstance(element, Tensor)]
@@ -117,6 +118,9 @@ class Fetches:
         if isinstance(element, Tensor) and element.op.definition is GetSessionHandle and self._session is not None:
             self._handles, dtype, session = True, element.op._inputs[0].dtype.base_dtype, self._session
             return lambda values: handed_out(values[element], dtype, session)
+        if isinstance(element, Tensor) and element._dtype is dtypes.resource:
+            self._handles = True
+            return lambda values: as_handle(values[element])
         return lambda values: values.get(element)
 
 
@@ -190,7 +194,9 @@ def feed_value(graph: Graph, tensor: Tensor, value: Any) -> Any:
     if isinstance(value, TensorHandle):
         value = value.eval()
     dtype = tensor._dtype.base_dtype
-    if dtype is dtypes.resource or dtype is dtypes.variant:
+    if dtype is dtypes.resource:
+        return handle_bytes(value)
+    if dtype is dtypes.variant:
         return value
     if type(value) is float and dtype.np.kind == "f":
         array = np.asarray(value, dtype.np)

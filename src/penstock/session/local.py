@@ -20,6 +20,8 @@ from penstock.platform.logging import get_logger
 from penstock.program.devices import Device, local_devices
 from penstock.program.partial import PartialSteps, without
 from penstock.program.passes import options_of
+from penstock.program.resource_groups import ResourceGroups
+from penstock.program.travelling import with_named_handles
 from penstock.session.backend import PLAIN, StepOptions
 from penstock.session.fetches import Fetches
 from penstock.session.results import hand_out
@@ -58,6 +60,7 @@ class LocalBackend:
         self._seen_ops, self._growth = 0, 0
         self._cost_model = (config.graph_options.build_cost_model, config.graph_options.build_cost_model_after)
         self._partial = PartialSteps()
+        self._groups = ResourceGroups()
         self._steps: set[Step] = set()  # under way, or idle
         self._idle: list[Step] = []  # have ended, and can be used again
         self._closed = False
@@ -143,6 +146,9 @@ class LocalBackend:
             self._notice_growth()
             with uncollected():
                 program = self.pipeline.prune(fetches, targets, feeds)
+                program = with_named_handles(program)
+                if len(self.environment.devices) > 1:
+                    self._groups.name_devices(program, self._graph)
                 if done:
                     program = without(program, done, list(targets))
                 planned = self.planned[key] = PlannedStep(self.pipeline, self.pipeline.place(program, self.environment.devices))

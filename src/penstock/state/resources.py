@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.errors import FailedPreconditionError, KernelError, NotFoundError
+from penstock.errors import FailedPreconditionError, InvalidArgumentError, KernelError, NotFoundError
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
 
@@ -164,6 +164,22 @@ def _sole_holder_count() -> int:
 _SOLE_HOLDER = _sole_holder_count()
 
 
+class _ForeignAccess(KernelError, AttributeError):
+    """The refusal of a foreign resource; one that only asks what a value is (``hasattr``) learns that it is nothing known."""
+
+
+class ForeignResource:
+    """A resource of another device, as its handle names it: whatever is asked of it is refused."""
+
+    def __init__(self, device: str, container: str, name: str, kind: str, here: str) -> None:
+        self.place, self._here = (device, container, name, kind), here
+
+    def __getattr__(self, attribute: str) -> Any:
+        device, _, name, _ = self.place
+        raise _ForeignAccess(InvalidArgumentError, f"Trying to access resource {name} located in device {device} from device {self._here}",
+                             hint="run the operation under the tf.device of its resource")
+
+
 def dereference(value: Any) -> Any:
     """The value of a variable that comes as a reference; any other value as it is."""
     return value.read() if isinstance(value, Ref) else value
@@ -182,10 +198,10 @@ class Resources:
         self._table: dict[tuple[str, str, str], Any] = {}
         self._dropped: collections.deque[Any] = collections.deque()  # what ``drop`` was given while the table was in use
         self._new_variable = new_variable
-        self._on_devices: dict[str, Resources] = {}  # of devices with a memory of their own
+        self._on_devices: dict[str, Resources] = {}  # of all devices but the task's first
 
-    def on(self, device: str, new_variable: Callable[[str, DType], Ref]) -> Resources:
-        """The resources of a device with a memory of its own, whose variables ``new_variable`` makes; they are cleared with these."""
+    def on(self, device: str, new_variable: Callable[[str, DType], Ref] = Ref) -> Resources:
+        """The resources of another device of the task, whose variables ``new_variable`` makes; they are cleared with these."""
         with self._lock:
             return self._on_devices.setdefault(device, Resources(new_variable))
 
@@ -211,6 +227,10 @@ class Resources:
         """A variable that is in no table."""
         return self._new_variable(name, dtype)
 
+    def get(self, container: str, name: str, kind: str) -> Any:
+        """The resource of this name, or None."""
+        return self._table.get((container or DEFAULT_CONTAINER, name, kind))
+
     def lookup(self, container: str, name: str, kind: str) -> Any:
         """The resource of this name; NotFoundError if there is none."""
         with self._lock:
@@ -218,6 +238,11 @@ class Resources:
         if resource is None:
             raise KernelError(NotFoundError, f"Resource {container or DEFAULT_CONTAINER}/{name}/{kind} does not exist.")
         return resource
+
+    def find(self, resource: Any) -> tuple[str, str, str] | None:
+        """(container, name, kind) of a resource; None if it is not in the table."""
+        with self._lock:
+            return next((key for key, value in self._table.items() if value is resource), None)
 
     def remove(self, resource: Any) -> bool:
         """Takes a resource out of the table; False if it is not there."""
@@ -228,7 +253,7 @@ class Resources:
         keys = [key for key, value in self._table.items() if value is resource]
         for key in keys:
             del self._table[key]
-        return bool(keys)
+        return bool(keys) or any([other.remove(resource) for other in self._on_devices.values()])
 
     def drop(self, resource: Any) -> None:
         """``remove`` for finalizers, which may run in a thread that is at the table: the resource leaves it as soon as it can."""
@@ -257,7 +282,7 @@ class Resources:
             other.clear(chosen)
 
     def items(self) -> list[tuple[tuple[str, str, str], Any]]:
-        """((container, name, kind), resource) of all that are in the table, and on devices with a memory of their own."""
+        """((container, name, kind), resource) of all that are in the table, and on other devices."""
         with self._lock:
             own, others = list(self._table.items()), list(self._on_devices.values())
         return own + [item for other in others for item in other.items()]

@@ -77,6 +77,8 @@ def cases(tf, np):
     yield "concat mismatch at run time", lambda: tf.concat([fed(grid), fed(grid[:, :2])], 0)
     yield "concat unknown axis", lambda: tf.concat([fed(grid), fed(grid)], fed(np.int32(1)))
     yield "concat gradient", lambda: (lambda a, b: tf.gradients(tf.concat([a, b], 1) * grid, [a, b]))(tf.zeros([3, 1]), tf.zeros([3, 3]))
+    yield "stack last axis of values", lambda: tf.stack([[1, 2], [3, 4]], axis=-1)
+    yield "stack value before tensor", lambda: tf.stack([1, tf.constant(2)])
     yield "stack", lambda: [tf.stack([1.0, 2.0]), tf.stack([tf.zeros([2]), tf.ones([2])]), tf.stack([fed(grid), fed(grid)], axis=1)]
     yield "stack mixed", lambda: tf.stack([tf.constant([1, 2]), [3, 4]])
     yield "stack axis -1", lambda: tf.stack([tf.constant([1, 2]), [3, 4]], axis=-1)

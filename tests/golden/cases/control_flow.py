@@ -343,6 +343,8 @@ def sequences(tf, np):
     yield "map unknown", lambda: tf.map_fn(lambda x: x * 2.0, tf.placeholder_with_default(data, [None, 2]))
     yield "map of map", lambda: tf.map_fn(lambda row: tf.map_fn(lambda x: x * x, row), data)
     yield "map error fn", lambda: tf.map_fn(3, data)
+    yield "cond error rank", lambda: tf.cond(tf.constant([True]), lambda: 1, lambda: 2)
+    yield "loop error rank", lambda: tf.while_loop(lambda i: tf.constant([True]), lambda i: i + 1, [0])
     yield "map error scalar", lambda: tf.map_fn(lambda x: x, 1.0)
     yield "map error structure", lambda: tf.map_fn(lambda x: (x, x), data)
     yield "map error type", lambda: tf.map_fn(lambda x: tf.cast(x, tf.int32), data)

@@ -1,13 +1,36 @@
 """Examples of the runtime's own ops: they only make sense inside a plan, so they are only built."""
 import numpy as np
 
+from penstock.ops.flow.tensor_list import EmptyTensorList
+from penstock.ops.queues.queue import FIFOQueue
 from penstock.ops.random.random import Generator
+from penstock.ops.state.resource import VarHandleOp
+from penstock.ops.state.state import VariableV2
 from support.examples import example, normal
+
+
+def variable():
+    return VariableV2(shape=[2], dtype="float32", name="v")
+
+
+def variable_handle():
+    return VarHandleOp(shape=[2], dtype="float32", name="v")
+
+
+def a_list():
+    return EmptyTensorList(-1, -1, element_dtype="float32")
+
 
 example("_Arg", T="float32", index=0, run=False)
 example("_Retval", normal(2), index=0, run=False)
 example("_Send", normal(2), tensor_name="edge", send_device="/cpu:0", recv_device="/cpu:1", run=False)
 example("_Recv", tensor_type="float32", tensor_name="edge", send_device="/cpu:0", recv_device="/cpu:1", run=False)
+example("_SendReference", variable, tensor_name="edge", send_device="/cpu:0", recv_device="/cpu:1", run=False)
+example("_ResourceName", variable_handle, run=False)
+example("_NamedResource", "name", run=False)
+example("_HandleNames", lambda: FIFOQueue(component_types=["float32"]), run=False)
+example("_VariantBytes", a_list, run=False)
+example("_VariantOfBytes", "bytes", run=False)
 example("_Token", run=False)
 example("_CopyIn", normal(2), run=False)
 example("_CopyOut", normal(2), run=False)

@@ -334,6 +334,8 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
         except (TypeError, ValueError):  # mixed types: Pack says so
             values = list(values)
     values = list(values)
+    if values and not isinstance(values[0], Tensor):
+        to_tensor(values[0], None, name)  # TensorFlow looks at its shape, and leaves a constant of that name behind
     rank = next((len(item.shape) for item in values if isinstance(item, Tensor) and item.shape.ndims is not None), None)
     if rank is not None and not -rank - 1 <= axis <= rank:
         raise ValueError(f"axis = {axis} not in [{-rank - 1}, {rank + 1})")

@@ -16,8 +16,9 @@ from penstock.ops.constant import Passing
 
 @op("StopGradient", "input: T -> output: T", T=TYPE)
 class StopGradient(Passing):
-    """The input; gradients end here."""
+    """The input; gradients end here. Of a reference variable it is not a copy, like Identity."""
 
+    forwards_reference = True
     gradient = None
 
 
@@ -28,7 +29,9 @@ def stop_gradient(input: Any, name: str | None = None) -> Tensor:
 
 @op("PreventGradient", "input: T -> output: T", T=TYPE, message="")
 class PreventGradient(Passing):
-    """The input; asking for a gradient through it is an error."""
+    """The input; asking for a gradient through it is an error. Of a reference variable it is not a copy, like Identity."""
+
+    forwards_reference = True
 
     def gradient(op, dy):
         raise LookupError(f"Gradient explicitly disabled. Reason: {op.attrs['message']!r}")

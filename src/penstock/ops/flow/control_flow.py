@@ -95,6 +95,8 @@ def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable
         pred = to_tensor(pred, name="pred_id")
         if pred.dtype.base_dtype is not dt.bool_:
             raise TypeError(f"pred must be a bool tensor, not {pred.dtype.name}: {pred!r}")
+        if pred.shape.ndims not in (0, None):
+            raise ValueError(f"Shape must be rank 0 but is rank {pred.shape.ndims} for the predicate of a conditional: {pred!r}")
         # TensorFlow has a Switch of the predicate and three Identities beside a Merge per result; inputs of a branch are Switches of its own
         graph = default_graph()
         if isinstance(graph, FuncGraph):
@@ -352,8 +354,10 @@ class _Loop:
         counter, variables = self._variables(tensors)
         is_below = None if counter is None else counter < self._limit
         result = to_tensor(self._cond(*variables))
-        if result.dtype.base_dtype is not dt.bool_ or result.shape.ndims not in (0, None):
+        if result.dtype.base_dtype is not dt.bool_:
             raise TypeError(f"The condition of a loop must be a bool scalar, not {result!r}")
+        if result.shape.ndims not in (0, None):
+            raise ValueError(f"Shape must be rank 0 but is rank {result.shape.ndims} for the condition of a loop: {result!r}")
         if is_below is not None:
             result = logical_and(is_below, result)
         graph.outputs = [graph.capture(result)]

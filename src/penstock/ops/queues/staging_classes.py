@@ -8,6 +8,7 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import colocate_with, name_scope
+from penstock.ops.constant import identity
 from penstock.ops.flow.misc import no_op
 from penstock.ops.queues import staging as ops
 from penstock.ops.queues.components import Components
@@ -41,10 +42,15 @@ class BaseStagingArea(Components):
         """The largest number of bytes; 0 if there is no limit."""
         return self._memory_limit
 
-    def _op(self, definition: Any, *inputs: Any, dtypes: Any = None, name: str | None, what: str, **more: Any) -> Any:
+    def _op(self, definition: Any, *inputs: Any, dtypes: Any = None, name: str | None, what: str) -> Any:
+        """An operation on the area of the current device."""
+        return definition(*inputs, dtypes=self._dtypes if dtypes is None else dtypes, shared_name=self._name, capacity=self._capacity,
+                          memory_limit=self._memory_limit, name=name or f"{self._name}_{what}")
+
+    def _own_op(self, definition: Any, *inputs: Any, **given: Any) -> Any:
+        """An operation on this area, wherever it is."""
         with colocate_with(self._root):
-            return definition(*inputs, dtypes=self._dtypes if dtypes is None else dtypes, shared_name=self._name, capacity=self._capacity,
-                              memory_limit=self._memory_limit, name=name or f"{self._name}_{what}", **more)
+            return self._op(definition, *inputs, **given)
 
     def _components(self, vals: Any, indices: list[int] | None = None) -> tuple[list[Tensor], list[int]]:
         """The tensors of what a caller puts in, and which components they are."""
@@ -69,6 +75,8 @@ class BaseStagingArea(Components):
         return tensors, indices
 
     def _as_element(self, tensors: list[Tensor], indices: list[int]) -> Any:
+        if no_op().device != self._root.device:  # what is taken elsewhere is brought there once
+            tensors = [identity(tensor) for tensor in tensors]
         for tensor, index in zip(tensors, indices):
             tensor.set_shape(self._shapes[index])
         if self._names:
@@ -90,11 +98,11 @@ class StagingArea(BaseStagingArea):
 
     def get(self, name: str | None = None) -> Any:
         """The oldest element, when there is one: a list of tensors, or a dictionary if the area has names."""
-        return self._as_element(self._op(ops.Unstage, name=name, what="get"), list(range(len(self._dtypes))))
+        return self._as_element(self._own_op(ops.Unstage, name=name, what="get"), list(range(len(self._dtypes))))
 
     def peek(self, index: Any, name: str | None = None) -> Any:
         """The element at a place, which stays there."""
-        return self._as_element(self._op(ops.StagePeek, index, name=name, what="peek"), list(range(len(self._dtypes))))
+        return self._as_element(self._own_op(ops.StagePeek, index, name=name, what="peek"), list(range(len(self._dtypes))))
 
     def size(self, name: str | None = None) -> Tensor:
         """The number of elements."""
@@ -116,7 +124,7 @@ class MapStagingArea(BaseStagingArea):
     def put(self, key: Any, vals: Any, indices: Any = None, name: str | None = None) -> Operation:
         """An operation that gives the element of ``key`` some of its components, when there is room."""
         tensors, indices = self._components(vals, indices)
-        return self._op(self._ops["stage"], key, indices, tensors, name=name, what="put")
+        return self._own_op(self._ops["stage"], key, indices, tensors, name=name, what="put")
 
     def _positions(self, indices: Any) -> list[int]:
         if indices is None:
@@ -127,16 +135,16 @@ class MapStagingArea(BaseStagingArea):
         """Components of the element of ``key``, which stay."""
         chosen = self._positions(indices)
         dtypes = [self._dtypes[index] for index in chosen]
-        return self._as_element(self._op(self._ops["peek"], key, chosen, dtypes=dtypes, name=name, what="pop"), chosen)
+        return self._as_element(self._own_op(self._ops["peek"], key, chosen, dtypes=dtypes, name=name, what="pop"), chosen)
 
     def get(self, key: Any = None, indices: Any = None, name: str | None = None) -> Any:
         """(key, components) of the element of ``key``, or of any element (the one with the smallest key, if the area is ordered)."""
         chosen = self._positions(indices)
         dtypes = [self._dtypes[index] for index in chosen]
         if key is None:
-            key, tensors = self._op(self._ops["unstage_any"], chosen, dtypes=dtypes, name=name, what="get_nokey")
+            key, tensors = self._own_op(self._ops["unstage_any"], chosen, dtypes=dtypes, name=name, what="get_nokey")
         else:
-            tensors = self._op(self._ops["unstage"], key, chosen, dtypes=dtypes, name=name, what="get")
+            tensors = self._own_op(self._ops["unstage"], key, chosen, dtypes=dtypes, name=name, what="get")
         return key, self._as_element(tensors, chosen)
 
     def size(self, name: str | None = None) -> Tensor:
