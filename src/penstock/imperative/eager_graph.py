@@ -14,7 +14,6 @@ from tensorboard.compat.proto.attr_value_pb2 import AttrValue
 
 from penstock import errors
 from penstock.graph import source
-from penstock.graph.device import DeviceSpec
 from penstock.graph.dtypes import DType, resource
 from penstock.graph.graph import Graph
 from penstock.graph.graph import _Later as Later

@@ -63,7 +63,8 @@ class Runner:
         self._own_config = config
         self._has_all_devices = False
         config = default_config() if config is None else config
-        self.environment = Environment(host_kind().devices(config, LOCAL_TASK, 1), True, config.log_device_placement, threads=config.intra_op_parallelism_threads,
+        devices = host_kind().devices(config, LOCAL_TASK, 1)
+        self.environment = Environment(devices, True, config.log_device_placement, threads=config.intra_op_parallelism_threads,
                                        passes=options_of(config))
         self.pipeline = Pipeline(self.environment)
         self.sync = sync
@@ -231,6 +232,8 @@ class Runner:
     def restart_generators(self) -> None:
         """Has random ops begin anew, after a change of the seed."""
         self.environment.states.clear()
+        for key in [key for key, segment in self._plans.items() if segment is not None and segment.draws]:
+            self._drop(key)  # its kernels have generators
 
 
 def _finish_one(op: EagerOperation, results: list[Any]) -> None:
@@ -414,6 +417,7 @@ class _Segment:
     def __init__(self, pipeline: Pipeline, operations: list[EagerOperation], outline: _Outline) -> None:
         self.used = 0  # when it ran last
         self._graph = Graph()
+        self.draws = any(op.definition.draws for op in operations)
         self._default_device = HOST if len(pipeline.environment.devices) > 1 else ""
         self._tensors: dict[Edge, Tensor] = {}
         feeds = [self._feed(edge) for edge in outline.feeds]

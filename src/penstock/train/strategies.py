@@ -362,7 +362,9 @@ class ContribMirroredStrategy(MirroredStrategy):
         gpus = num_gpus if num_gpus is not None else num_gpus_per_worker
         if devices is not None and gpus is not None:
             raise ValueError("You can only specify one of `devices` and `num_gpus_per_worker`.")
-        super().__init__([f"/device:GPU:{number}" for number in range(gpus)] if gpus else ["/cpu:0"] if gpus == 0 else devices, cross_device_ops or cross_tower_ops)
+        if gpus is not None:
+            devices = [f"/device:GPU:{number}" for number in range(gpus)] or ["/cpu:0"]
+        super().__init__(devices, cross_device_ops or cross_tower_ops)
 
 
 # --- what is current -------------------------------------------------------------------------------------------------
