@@ -69,6 +69,23 @@ def test_every_form_of_the_op(tmp_path):
 
 
 @needs_compiler
+def test_padded_boxes_of_each_image_of_a_batch(tmp_path):
+    boxes, scores = tf.placeholder(tf.float32, [2, 30, 4]), tf.placeholder(tf.float32, [2, 30])
+    def pick(each):
+        return tuple(tf.image.non_max_suppression_padded(*each, 5, 0.4, pad_to_max_output_size=True))
+
+    chosen, number = tf.map_fn(pick, (boxes, scores), dtype=(tf.int32, tf.int32))
+    values = [np.stack(each) for each in zip(some_boxes(3, 30), some_boxes(4, 30))]
+    with tf.Session() as session:
+        made = tf.export([chosen, number], [boxes, scores], tmp_path, session=session, kind="object")
+        expected = session.run([chosen, number], dict(zip((boxes, scores), values)))
+    outputs = [np.zeros((2, 5), np.int32), np.zeros(2, np.int32)]
+    assert Loaded(made).status("run", [*values, *outputs]) == 0
+    np.testing.assert_array_equal(outputs[0], expected[0])
+    np.testing.assert_array_equal(outputs[1], expected[1])
+
+
+@needs_compiler
 def test_positions_and_masks(tmp_path):
     x = tf.placeholder(tf.float32, [5, 4], name="x")
     fetches = [tf.where(x > 0), tf.boolean_mask(x, x[:, 0] > 0), tf.boolean_mask(x, x > 0.5), tf.where(tf.cast(x, tf.int32)),

@@ -28,6 +28,8 @@ class Selection:
         emit = self.emit
         if boxes.rank != 2 or boxes.shape[1] != 4 or scores.shape != boxes.shape[:1] or most < 0 or overlap.rank or least.rank:
             emit.unsupported("the shapes do not fit")
+        if not {boxes.dtype, scores.dtype, overlap.dtype, least.dtype} <= {np.dtype(np.float32)}:
+            emit.unsupported("boxes that are not of float32")
         chosen, count = emit.empty([most], np.int32), emit.empty([], np.int32)
         length = boxes.shape[0]
         ranks = emit.order.sort(scores, length)[1] if length else emit.empty([0], np.int32)

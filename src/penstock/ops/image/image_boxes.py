@@ -153,6 +153,11 @@ class NonMaxSuppressionV4:
         chosen = suppress(boxes, scores, max_output_size, iou_threshold, score_threshold)
         return _padded(chosen, max_output_size) if pad_to_max_output_size else (chosen, np.int32(len(chosen)))
 
+    def native(emit, boxes, scores, max_output_size, iou_threshold, score_threshold, pad_to_max_output_size):
+        if not pad_to_max_output_size:
+            emit.unsupported("how many boxes are chosen is found out in the step")
+        return emit.select.boxes(boxes, scores, int(emit.known(max_output_size)), iou_threshold, score_threshold)
+
 
 def non_max_suppression(boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any = 0.5, score_threshold: Any = float("-inf"),
                         name: str | None = None) -> Tensor:
