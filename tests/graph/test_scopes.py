@@ -210,3 +210,12 @@ def test_libraries_ask_where_they_are():
                 assert ask() is None
             with tf.device(lambda op: "/cpu:3"):
                 assert ask() == ("ps", "CPU", 3), "what is inside counts, names outside complete it"
+
+
+def test_colocation_with_a_resource_variable_names_its_handle():
+    table = tf.get_variable("table", [4, 3], use_resource=True)
+    with tf.colocate_with(table):
+        inside = tf.constant(1.0)
+    assert inside.op.colocation_groups() == [b"loc:@table"]
+    tf.nn.embedding_lookup(table, [1, 2], name="rows")
+    assert tf.get_default_graph().get_operation_by_name("rows").colocation_groups() == [b"loc:@table"]

@@ -25,6 +25,10 @@ DATA = Path(__file__).parent / "data" / "opdefs.txt.gz"
 OURS = {
     "BipartiteMatch": "of tf.contrib.image's own library",
     "ImageConnectedComponents": "of tf.contrib.image's own library",
+    "_BoundedNonMaxSuppression": "exported models: the boxes, padded, and how many they are",
+    "_BoundedWhere": "exported models: the positions, padded, and how many they are",
+    "_CountedShape": "exported models: the shape of a tensor of which some rows count",
+    "_CountedSize": "exported models: the size of a tensor of which some rows count",
     "_CallFunction": "a traced function, called by one node",
     "_CallNamed": "a function of the library, called by a node whose type is its name",
     "_Arg": "the runtime's own: where a fed value enters a step",

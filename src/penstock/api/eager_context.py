@@ -24,7 +24,7 @@ class EagerContext:
         return not executing_eagerly()
 
     def num_gpus(self) -> int:
-        """0: there are no GPUs."""
+        """How many GPUs this process has."""
         return num_gpus()
 
     def devices(self) -> list[str]:

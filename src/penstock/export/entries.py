@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from penstock.graph.dtypes import DType
+from penstock.graph.dtypes import DType, int32
 from penstock.graph.node import Operation, Tensor
 
 # What cannot be a name in C, in C++, or beside the macros of their headers: a model may be called from either.
@@ -41,11 +41,12 @@ def entry_names(names: Sequence[str]) -> list[str]:
 
 @dataclass
 class EntryArgument:
-    """A feed or a fetch: ``shape`` has None for the batch."""
+    """A feed or a fetch: ``shape`` has None for the batch, ``count`` is the output that tells how many rows of it count, if these are not all."""
 
     name: str
     dtype: DType
     shape: tuple[int | None, ...]
+    count: str = ""
 
     def of_batch(self, batch: int) -> tuple[int, ...]:
         """Its shape for a batch."""
@@ -64,6 +65,14 @@ class EntryPoint:
     inputs: list[EntryArgument] = field(default_factory=list)
     outputs: list[EntryArgument] = field(default_factory=list)
     any_batch: bool = False  # other sizes are cut into these
+
+    def add_counts(self, counts: dict[int, int]) -> None:
+        """Adds outputs: by the number of an output, that of the one which tells how many of its rows count."""
+        for position, place in counts.items():
+            if place == len(self.outputs):
+                (name,) = identifiers([f"{self.outputs[position].name}_count"], [each.name for each in (*self.inputs, *self.outputs)])
+                self.outputs.append(EntryArgument(name, int32, ()))
+            self.outputs[position].count = self.outputs[place].name
 
     @property
     def takes_batch(self) -> bool:

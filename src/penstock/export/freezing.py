@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.export.bounded import with_bounds
 from penstock.export.failures import CannotExport
 from penstock.export.inference import check_assertions, drop_dropout, take_defaults
 from penstock.export.quantising import Quantised, quantise_constants
@@ -46,6 +47,7 @@ class FrozenStep:
     body: RegionBody
     sources: list[int | FrozenVariable]
     state: set[FrozenVariable]
+    counts: dict[int, int]  # by the number of an output of which only some rows count: that of the output with their number
 
 
 def updated_variables(programs: Iterable[Program]) -> set[Operation]:
@@ -81,7 +83,7 @@ def freeze(fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Seque
             program = structured(program)
         except Unstructured as error:
             raise CannotExport([(error.node, f"its loop or conditional is not one that tf.while_loop or tf.cond writes: {error.why}")]) from error
-    program = take_branches(walk.sweep(program), {})
+    program, counts = with_bounds(take_branches(walk.sweep(program), {}))
     options = replace(PassOptions(), folded_bytes=_FOLDED_BYTES)
     program = optimise(program, options)
     if any(node.definition.draws for node in program.nodes):
@@ -91,7 +93,7 @@ def freeze(fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Seque
     members = _members(program)
     body, edges, _ = enclose(members, program.fetches)
     sources = [_source(edge, program, values, state) for edge in edges]
-    return FrozenStep(body, sources, set(state.values()))
+    return FrozenStep(body, sources, set(state.values()), counts)
 
 
 def _replace_constants(program: Program, values: dict[Operation, np.ndarray], state: dict[Operation, FrozenVariable]) -> None:

@@ -58,7 +58,7 @@ def _members(name: str, variables: Sequence[tuple[FrozenVariable, int]], nbytes:
 
 def _comment(entry: EntryPoint) -> str:
     rows = [f" * {each.name}: {each.dtype.name}[{', '.join('batch' if extent is None else str(extent) for extent in each.shape)}]"
-            for each in (*entry.inputs, *entry.outputs)]
+            + (f", of which the first {each.count} count" if each.count else "") for each in (*entry.inputs, *entry.outputs)]
     sizes = ", ".join(map(str, sorted(entry.batches)))
     batch = [" * batch: any; the model was compiled for " + sizes if entry.any_batch else f" * batch: {sizes}"] if entry.takes_batch else []
     return "\n".join(["/*", *batch, *rows, " */", ""])

@@ -101,10 +101,12 @@ def _export(session: Session, entries: Sequence[EntryPoint], folder: Path, name:
             raise InvalidArgumentError(None, None, f"{what}={value!r}: it can be {', '.join(allowed)}")
     quantised: dict[int, Quantised] = {}
     steps, state = _steps(session, entries, quantised if quantize else None)
-    for entry in entries:
+    for entry, step in zip(entries, steps):
         if entry.any_batch and entry.takes_batch:
             _check_stateless(entry)
+            _check_counts(entry, step)
             check_rows(session, entry)
+        entry.add_counts(step.counts)
     with compiling_for(target.machine):
         tables = [[specialise(step, [each.of_batch(batch) for each in entry.inputs], [each.dtype for each in entry.inputs], threads)
                    for batch in entry.batches] for entry, step in zip(entries, steps)]
@@ -146,6 +148,13 @@ def _check_stateless(entry: EntryPoint) -> None:
                                                f"{', '.join(sorted(op.name for op in written))} once for each of them")
 
 
+def _check_counts(entry: EntryPoint, step: FrozenStep) -> None:
+    """InvalidArgumentError if rows of an output are counted: each piece that a batch is cut into would have a count of its own."""
+    for position in step.counts:
+        raise InvalidArgumentError(None, entry.fetches[position].op, f"{entry.name} cannot take any batch, which is cut into pieces: how many rows "
+                                                                     f"{entry.outputs[position].name} has is found out in the step")
+
+
 def _name_outputs(entry: EntryPoint, tables: Sequence[FrozenTable]) -> None:
     """Gives the outputs their shapes; an axis that is another one for each batch is the batch."""
     for position, argument in enumerate(entry.outputs):
@@ -155,7 +164,8 @@ def _name_outputs(entry: EntryPoint, tables: Sequence[FrozenTable]) -> None:
             shape[0] == batch and shape[1:] == first[1:] for shape, batch in zip(shapes, entry.batches))
         argument.shape = (None, *first[1:]) if open_ else first
         if len(set(shapes)) > 1 and not open_:
-            raise InvalidArgumentError(None, entry.fetches[position].op, f"{argument.name} has shapes that do not follow the batch: {shapes}")
+            tensor = entry.fetches[min(position, len(entry.fetches) - 1)]  # counts stand behind the fetches
+            raise InvalidArgumentError(None, tensor.op, f"{argument.name} has shapes that do not follow the batch: {shapes}")
 
 
 def _write(folder: Path, name: str, target: Target, kind: str, weights: str, entries: Sequence[tuple[EntryPoint, Sequence[PlacedTable]]],

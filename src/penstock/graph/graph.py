@@ -331,7 +331,8 @@ class Graph(Collections, OperationCounts):
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
         """Ops made inside run where ``op`` runs."""
         if op is not None and not isinstance(op, Operation):
-            op = self.as_graph_element(op)
+            handle = getattr(op, "handle", None)  # of a variable: what reads it may be anywhere
+            op = self.as_graph_element(handle if isinstance(handle, Tensor) else op)
             op = op.op if isinstance(op, Tensor) else op
         elif op is None and not ignore_existing:
             raise ValueError("Trying to reset colocation (op is None) but ignore_existing is not True")

@@ -64,6 +64,9 @@ class Properties:
     ufunc: Any = None  # the function of NumPy that the kernel of an elementwise op is: it can write over an input
     shape_only: bool = False  # the outputs depend on the inputs' shapes, not on their elements
     dynamic_shape: bool = False  # the outputs' shapes depend on the inputs' elements: they change from step to step
+    bounded: Callable[[dict[str, Any]], tuple[str, dict[str, Any], tuple[Any, ...]] | None] | None = None  # by its attributes: the op that gives the
+    # same padded to a length known ahead, and how many rows count; the attributes of that; values of its further inputs
+    counted: str = ""  # the op type that does the same for a tensor of which only some rows count; its last input says how many
     forwards: bool | Callable[..., bool] = False  # the output is the first input, always, or if this function of attributes says so
     distinct: bool = False  # the first output has each element of the input once, the second says which of them each element is
     gathers: bool = False  # the output is the rows of the first input that the second one names (those along another axis, if a third one says so)

@@ -53,7 +53,7 @@ class Structure:
                     parts.append((id(dtype), shape.extents) if dtype is not resource else (resource, edge[0].output(edge[1])._handle_data))
                 codes.append(edges.setdefault(edge, len(edges)))
             inside[op] = number
-            parts.append((op.key, number, tuple(codes)))
+            parts.append((op.key, op._device, number, tuple(codes)))
             for index in range(len(op.expected)):
                 edges.setdefault((op, index), len(edges))
         self.key = (tuple(parts), tuple([edges.get((tensor.op, tensor.value_index), -1) for tensor in ends]))  # type: ignore[arg-type]

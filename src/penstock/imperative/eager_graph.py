@@ -14,7 +14,6 @@ from tensorboard.compat.proto.attr_value_pb2 import AttrValue
 
 from penstock import errors
 from penstock.graph import source
-from penstock.graph.device import DeviceSpec
 from penstock.graph.dtypes import DType, resource
 from penstock.graph.graph import Graph
 from penstock.graph.graph import _Later as Later
@@ -24,6 +23,7 @@ from penstock.graph.shape import TensorShape
 from penstock.graph.static import known_values
 from penstock.imperative.guesses import call_as_guessed, flat, guess_of
 from penstock.imperative.operation import Call, EagerOperation, Edge, hashable, value_key
+from penstock.imperative.placing import is_compiled_only
 from penstock.imperative.recording import PENDING_LIMIT, State, Threads, ThreadState, fits, spec_of
 from penstock.imperative.tensor import EagerTensor
 from penstock.ops.constant import Const, constant
@@ -74,7 +74,6 @@ class EagerGraph(Graph):
         self.callbacks: list[Any] = []  # that are told of each operation, which then runs at its call
         self.on_new_variable: list[Any] = []  # functions that are told of each variable, once it has its value
         self._is_sync = runner.sync
-        self._known_devices: set[str] = set()  # names of devices that are there
         self.walks: Any = None  # what tapes have done before: see ``backward.py``
 
     # --- recording ---------------------------------------------------------------------------------------------------
@@ -222,7 +221,7 @@ class EagerGraph(Graph):
         op = EagerOperation.of(call, edges)
         if attributes.get("shared_name") == "" and any(dtype is resource for dtype, _ in expected):
             op.name = f"{name}_{op._id}"  # resources are kept by name
-        if self._state.devices:
+        if self._state.devices or uses_variable:
             self._apply_devices(op)
         for watcher in (*thread.recording.watchers, *thread.recording.open_tapes):
             watcher.note(op)
@@ -384,17 +383,14 @@ class EagerGraph(Graph):
             yield
 
     def _apply_devices(self, op: Operation) -> None:
-        """Gives an operation its device; RuntimeError for one that this process does not have."""
+        """Gives an operation its device: see ``placing.py``."""
         super()._apply_devices(op)
-        if op._device and op._device not in self._known_devices:
-            wanted = DeviceSpec.from_string(op._device)
-            if not any(wanted.fits(DeviceSpec.from_string(device.name)) for device in self.runner.environment.devices):
-                raise RuntimeError(f"{op.device} unknown device.")
-            self._known_devices.add(op._device)
+        op._device = self.runner.device_of(op)
 
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:  # type: ignore[override]
-        """Does nothing: there is no placement before values are there."""
-        return nullcontext()
+        """Operations made inside run on the device of ``op``; nothing changes if that is the host's."""
+        device = getattr(op, "device", "")
+        return self.device(device) if is_compiled_only(device) else nullcontext()
 
     def get_operations(self) -> list[Operation]:
         """None: operations are not kept."""

@@ -18,13 +18,13 @@ from penstock.graph.dtypes import DType
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import TensorShape
 from penstock.graph.source import Source
+from penstock.imperative.placing import HOST
 from penstock.imperative.tensor import EagerTensor
 
 if TYPE_CHECKING:
     from penstock.imperative.eager_graph import EagerGraph
     from penstock.imperative.recording import Recording, State
 
-HOST = "/job:localhost/replica:0/task:0/device:CPU:0"  # where operations run that no scope puts elsewhere
 UNSET: Any = object()  # the value of an output that has not been computed, or was not needed when its segment ran
 
 Edge = tuple["EagerOperation", int]  # an output of an operation

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+import penstock.opencl  # noqa: F401 (registers the device kind)
 from penstock.errors import NotFoundError, OpError
 from penstock.execute.environment import Environment
 from penstock.execute.failures import describe
@@ -34,14 +35,15 @@ from penstock.graph.function import FuncGraph
 from penstock.graph.graph import Graph
 from penstock.graph.node import Tensor
 from penstock.graph.shape import TensorShape
-from penstock.imperative.operation import HOST, UNSET, EagerOperation, Edge, hashable
+from penstock.imperative.operation import UNSET, EagerOperation, Edge, hashable
+from penstock.imperative.placing import HOST, device_of, is_compiled_only, names_other_device
 from penstock.imperative.recorded_blocks import operations_of
 from penstock.imperative.recording import State
 from penstock.ops.constant import Const, Placeholder
 from penstock.ops.flow.call_function import CallFunction
 from penstock.ops.transfer import Arg
 from penstock.program.default_config import default_config
-from penstock.program.devices import Device, kind_of, local_devices
+from penstock.program.devices import LOCAL_TASK, host_kind, local_devices
 from penstock.program.ir import Node, functions_of
 from penstock.program.passes import options_of
 from penstock.state.resources import Ref
@@ -54,18 +56,15 @@ _LAST_REFERENCES = 3  # to an operation that is only on the list of a segment: o
 _SHAPED = (np.ndarray, np.generic)
 
 
-def _devices(config: Any) -> list[Device]:
-    """Those that NumPy can stand in for: a structure that is new runs operation by operation."""
-    return [device for device in local_devices(config) if not kind_of(device.name).always]
-
-
 class Runner:
     """Computes operations: see the head of this module. It has the state that variables and other resources live in."""
 
     def __init__(self, config: Any = None, sync: bool = False) -> None:
-        self._has_own_config = config is not None
+        self._own_config = config
+        self._has_all_devices = False
         config = default_config() if config is None else config
-        self.environment = Environment(_devices(config), True, config.log_device_placement, threads=config.intra_op_parallelism_threads,
+        devices = host_kind().devices(config, LOCAL_TASK, 1)
+        self.environment = Environment(devices, True, config.log_device_placement, threads=config.intra_op_parallelism_threads,
                                        passes=options_of(config))
         self.pipeline = Pipeline(self.environment)
         self.sync = sync
@@ -74,21 +73,38 @@ class Runner:
 
     def renew_devices(self) -> None:
         """Looks again for the devices of the default ConfigProto; without one of the host, which the program may yet choose, those before stay."""
-        if not self._has_own_config:
+        if self._own_config is None:
             with suppress(NotFoundError):
-                self.environment.devices = _devices(default_config())
+                config = default_config()
+                self.environment.devices = local_devices(config) if self._has_all_devices else host_kind().devices(config, LOCAL_TASK, 1)
+
+    def find_devices(self) -> None:
+        """Looks for devices that are not the host's, whose drivers take a while to load."""
+        if not self._has_all_devices:
+            self._has_all_devices = True
+            self.environment.devices = local_devices(default_config() if self._own_config is None else self._own_config)
 
     # --- one operation -----------------------------------------------------------------------------------------------
+
+    def device_of(self, op: EagerOperation) -> str:
+        """The device of an operation: see ``placing.py``."""
+        if not self._has_all_devices and names_other_device(op):
+            self.find_devices()
+        return device_of(op, _node(op), self.environment)
 
     def defers(self, op: EagerOperation, at_once: bool = False) -> bool:
         """True if ``op`` is computed later; otherwise, and if ``at_once`` says so, it has been computed by now."""
         if self._tell_from_shapes(op):
             return False
-        if not self.sync and not at_once and _is_deferrable(op) and not _is_small(op):
+        compiled_only = is_compiled_only(op._device)
+        if not self.sync and not at_once and _is_deferrable(op) and (compiled_only or not _is_small(op)):
             return True
         if op.definition.stateful and not op.definition.draws:
             op.graph.flush()  # effects keep their order
-        self._run_one(op, [producer.value(index) for producer, index in op.edges])
+        if compiled_only and not any(dtype is dtypes.resource for dtype, _ in op.expected):
+            self._run_planned(op)
+        else:
+            self._run_one(op, [producer.value(index) for producer, index in op.edges])
         return False
 
     def _tell_from_shapes(self, op: EagerOperation) -> bool:
@@ -121,10 +137,19 @@ class Runner:
             results = [result]
         else:
             results = list(result)
-        for index, (dtype, shape) in enumerate(op.expected):
-            if not shape.is_fully_defined() and isinstance(results[index], _SHAPED):
-                op.expected[index] = (dtype, TensorShape(results[index].shape))
-        op.finish(results)
+        _finish_one(op, results)
+
+    def _run_planned(self, op: EagerOperation) -> None:
+        """Runs an operation by itself, as a segment: on a device for which operations are compiled."""
+        outline = _Outline([op], tuple([(0, index) for index in range(len(op.expected))]))
+        try:
+            segment = self._segment([op], outline)
+            assert segment is not None and segment.planned is not None
+            results = segment.planned.run([producer.value(index) for producer, index in outline.feeds], Step())[0]
+        except OpError as error:
+            op.error = _with_operation(error)
+            raise
+        _finish_one(op, list(results))
 
     # --- a segment ---------------------------------------------------------------------------------------------------
 
@@ -165,12 +190,13 @@ class Runner:
         _finish(operations, fetches, segment.planned.run(values, Step())[0])
 
     def _segment(self, operations: list[EagerOperation], outline: _Outline) -> _Segment | None:
-        """The plan of a structure; None if it is new."""
+        """The plan of a structure; None if it is new, and NumPy can run it."""
         key = outline.key
         if key not in self._plans:
             self._plans[key] = None
             self._forget_old()
-            return None
+            if not any(is_compiled_only(op._device) for op in operations):
+                return None
         segment = self._plans[key]
         if segment is None:
             segment = self._plans[key] = _Segment(self.pipeline, operations, outline)
@@ -206,6 +232,16 @@ class Runner:
     def restart_generators(self) -> None:
         """Has random ops begin anew, after a change of the seed."""
         self.environment.states.clear()
+        for key in [key for key, segment in self._plans.items() if segment is not None and segment.draws]:
+            self._drop(key)  # its kernels have generators
+
+
+def _finish_one(op: EagerOperation, results: list[Any]) -> None:
+    """Gives an operation its results, and the shapes that these tell."""
+    for index, (dtype, shape) in enumerate(op.expected):
+        if not shape.is_fully_defined() and isinstance(results[index], _SHAPED):
+            op.expected[index] = (dtype, TensorShape(results[index].shape))
+    op.finish(results)
 
 
 def _delete(runner: weakref.ref[Runner], resource: Any) -> None:
@@ -262,8 +298,12 @@ def _node(op: EagerOperation) -> Node:
     """The operation as a node of a program."""
     inputs = [(Node(Arg, producer.name, {"T": producer.expected[index][0].base_dtype, "index": index}, origin=producer), 0)
               for producer, index in op.edges]
-    name = f"{op.type}{hashable(list(op.attrs.values()))}" if "seed2" in op.attrs else op.name  # calls with the same seeds share a generator
-    return Node(op.definition, name, op.attrs, inputs, device=op._device or HOST, origin=op)
+    return Node(op.definition, _name(op), op.attrs, inputs, device=op._device or HOST, origin=op)
+
+
+def _name(op: EagerOperation) -> str:
+    """The name of an operation as a node. Calls with the same seeds share a generator."""
+    return f"{op.type}{hashable(list(op.attrs.values()))}" if "seed2" in op.attrs else op.name
 
 
 def _fetches(operations: list[EagerOperation]) -> tuple[tuple[int, int], ...]:
@@ -377,6 +417,8 @@ class _Segment:
     def __init__(self, pipeline: Pipeline, operations: list[EagerOperation], outline: _Outline) -> None:
         self.used = 0  # when it ran last
         self._graph = Graph()
+        self.draws = any(op.definition.draws for op in operations)
+        self._default_device = HOST if len(pipeline.environment.devices) > 1 else ""
         self._tensors: dict[Edge, Tensor] = {}
         feeds = [self._feed(edge) for edge in outline.feeds]
         for edge in outline.constants:
@@ -390,7 +432,7 @@ class _Segment:
                 self._add(op, order)
         fetches = [self._tensors[operations[number], index] for number, index in outline.fetches]
         targets = [op for op in self._graph.get_operations() if op.definition.stateful and op._inputs]
-        program = pipeline.place(pipeline.prune(fetches, targets, feeds), pipeline.environment.devices)
+        program = pipeline.place(pipeline.prune(fetches, targets, feeds), pipeline.environment.devices, preferred=HOST)
         self.planned: PlannedStep | None = PlannedStep(pipeline, program, ran=True)
 
     def _feed(self, edge: Edge) -> Tensor:
@@ -402,7 +444,7 @@ class _Segment:
 
     def _add(self, op: EagerOperation, order: Order) -> None:
         inputs = tuple(self._tensors[edge] if edge in self._tensors else self._handle(edge) for edge in op.edges)
-        node = op.definition.add_node(self._graph, self._graph.unique_name(op.name), inputs, op.attrs)
+        node = op.definition.add_node(self._graph, self._graph.unique_name(_name(op)), inputs, op.attrs)
         node._source, node._device = op._source, op._device
         order.place(node)
         for index, tensor in enumerate(node.outputs):
@@ -414,7 +456,7 @@ class _Segment:
         inner = {tensor: self._tensors[edge] if edge in self._tensors else self._handle(edge) for tensor, edge in zip(block.inputs, call.edges)}
         for op in operations_of(block):
             node = op.definition.add_node(self._graph, self._graph.unique_name(op.name), tuple(inner[tensor] for tensor in op._inputs), op.attrs)
-            node._source, node._device = op._source or call._source, op._device
+            node._source, node._device = op._source or call._source, op._device or call._device
             order.place(node)
             inner.update(zip(op.outputs, node.outputs))
         for index, tensor in enumerate(block.outputs):
@@ -424,6 +466,6 @@ class _Segment:
         """The handle of a variable, by the name of its resource."""
         producer, index = edge
         handle: Tensor = producer.definition.add_node(self._graph, self._graph.unique_name(producer.name), (), producer.attrs).outputs[index]
-        handle._handle_data = producer.output(index)._handle_data
+        handle.op._device, handle._handle_data = producer._device or self._default_device, producer.output(index)._handle_data
         self._tensors[edge] = handle
         return handle

@@ -58,7 +58,7 @@ class SymbolicGraph(FuncGraph):
         if not isinstance(tensor._value(), Ref):
             return Const.add_node(self, name, (), {"value": tensor._value(), "dtype": tensor.dtype}).outputs[0]
         handle: Tensor = tensor.op.definition.add_node(self, name, (), tensor.op.attrs).outputs[tensor.value_index]
-        handle._handle_data = tensor._handle_data
+        handle.op._device, handle._handle_data = tensor.op.device, tensor._handle_data  # the variable is there
         return handle
 
 

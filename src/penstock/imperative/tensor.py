@@ -7,9 +7,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from penstock.graph import raw_ops
+from penstock.graph.device import device_type
 from penstock.graph.dtypes import DType
 from penstock.graph.node import Tensor
 from penstock.graph.source import INSIDE
+from penstock.imperative.placing import HOST
 from penstock.ops.constant import constant
 
 
@@ -84,16 +87,21 @@ class EagerTensor(Tensor):
 
     @property
     def backing_device(self) -> str:
-        """The device whose memory holds the value."""
-        return self.device
+        """The device whose memory holds the value: the host, to which a segment gives its results."""
+        return HOST
 
     def cpu(self) -> EagerTensor:
-        """The value in the memory of the host, where it is."""
-        return self
+        """The value as one of the host's."""
+        return self if device_type(self.device) == "CPU" else self._on("/device:CPU:0")
 
-    def gpu(self, gpu_index: int = 0) -> NoReturn:
-        """RuntimeError: values are computed on CPUs."""
-        raise RuntimeError(f"GPU:{gpu_index} unknown device.")
+    def gpu(self, gpu_index: int = 0) -> EagerTensor:
+        """The value as one of a GPU's; RuntimeError if there is no such GPU."""
+        return self._on(f"/device:GPU:{gpu_index}")
+
+    def _on(self, device: str) -> EagerTensor:
+        with self._producer.graph.device(device):
+            copy: EagerTensor = raw_ops.Identity(self)
+        return copy
 
     def consumers(self) -> NoReturn:
         """NotImplementedError: what uses a value is not kept."""

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from penstock.native.kernels.randomness import Randomness
     from penstock.native.kernels.resampling import Resampling
     from penstock.native.kernels.scans import Scans
+    from penstock.native.kernels.selection import Selection
     from penstock.native.kernels.space_to_depth import Blocks
     from penstock.native.specialise.flow import Flow
 
@@ -53,6 +54,7 @@ FAMILIES = {
     "windows": "penstock.native.kernels.pooling:Pooling",
     "scans": "penstock.native.kernels.scans:Scans",
     "order": "penstock.native.kernels.ordering:Ordering",
+    "select": "penstock.native.kernels.selection:Selection",
     "images": "penstock.native.kernels.resampling:Resampling",
     "random": "penstock.native.kernels.randomness:Randomness",
     "arrays": "penstock.native.kernels.arrays:Arrays",
@@ -84,6 +86,7 @@ class Emitter:
         windows: Pooling
         scans: Scans
         order: Ordering
+        select: Selection
         images: Resampling
         random: Randomness
         arrays: Arrays

@@ -264,7 +264,10 @@ class Resources:
         while self._dropped and self._lock.acquire(blocking=False):
             try:
                 while self._dropped:
-                    self._remove(self._dropped.popleft())
+                    resource = self._dropped.popleft()
+                    if not self._remove(resource):
+                        for other in self._on_devices.values():
+                            other.drop(resource)
             finally:
                 self._lock.release()
 

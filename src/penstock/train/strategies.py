@@ -22,6 +22,8 @@ from penstock.ops.array.shape_ops import shape
 from penstock.ops.constant import identity
 from penstock.ops.flow.misc import group, no_op
 from penstock.ops.math.reduce import reduce_mean, reduce_sum
+from penstock.program.default_config import default_config
+from penstock.program.devices import local_devices
 from penstock.train.cross_device_ops import CrossDeviceOps, ReduceOp, reduced, sum_of
 from penstock.train.strategy_steps import MultiStepContext, run_steps_on_iterator
 from penstock.variables import replicas
@@ -325,11 +327,17 @@ class OneDeviceStrategy(Strategy):
         super().__init__(StrategyExtended(self, [device]))
 
 
+def _default_devices() -> list[str]:
+    """The GPUs of this process; the CPU, if there are none."""
+    gpus = [device for device in local_devices(default_config()) if device.device_type == "GPU"]
+    return [f"/gpu:{number}" for number in range(len(gpus))] or ["/cpu:0"]
+
+
 class MirroredStrategy(Strategy):
     """``tf.distribute.MirroredStrategy``: a replica per device; the sum of their gradients is applied."""
 
     def __init__(self, devices: Any = None, cross_device_ops: Any = None) -> None:
-        names = list(devices) if devices is not None else ["/cpu:0"]
+        names = list(devices) if devices is not None else _default_devices()
         if not names:
             raise ValueError("Must specify at least one device for MirroredStrategy.")
         if len(set(names)) < len(names):
@@ -341,7 +349,7 @@ class CentralStorageStrategy(Strategy):
     """``tf.distribute.experimental.CentralStorageStrategy``: replicas on several devices, variables on one."""
 
     def __init__(self, compute_devices: Any = None, parameter_device: str | None = None) -> None:
-        super().__init__(StrategyExtended(self, list(compute_devices or ["/cpu:0"]), parameter_device))
+        super().__init__(StrategyExtended(self, list(compute_devices or _default_devices()), parameter_device))
 
 
 class ContribMirroredStrategy(MirroredStrategy):
@@ -354,7 +362,9 @@ class ContribMirroredStrategy(MirroredStrategy):
         gpus = num_gpus if num_gpus is not None else num_gpus_per_worker
         if devices is not None and gpus is not None:
             raise ValueError("You can only specify one of `devices` and `num_gpus_per_worker`.")
-        super().__init__([f"/device:GPU:{number}" for number in range(gpus)] if gpus else devices, cross_device_ops or cross_tower_ops)
+        if gpus is not None:
+            devices = [f"/device:GPU:{number}" for number in range(gpus)] or ["/cpu:0"]
+        super().__init__(devices, cross_device_ops or cross_tower_ops)
 
 
 # --- what is current -------------------------------------------------------------------------------------------------

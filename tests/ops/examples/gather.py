@@ -29,6 +29,8 @@ example("TensorScatterSub", normal(4, 2), np.array([[1], [1]], np.int32), normal
 # choosing
 example("Where", bools(3, 4), dynamic=True)
 example("Where", ints(0, 3, 0, -1), dynamic=True)
+example("_BoundedWhere", bools(3, 4), grad=False)
+example("_BoundedWhere", ints(0, 3, 0, -1), grad=False)
 example("Select", bools(2, 3), normal(2, 3), normal(2, 3))
 example("Select", bools(2), normal(2, 3), normal(2, 3))
 example("Select", bools(), normal(2, 3), normal(2, 3))

@@ -48,6 +48,7 @@ example("NonMaxSuppression", BOXES, SCORES, np.int32(2), dynamic=True, grad=Fals
 example("NonMaxSuppressionV2", BOXES, SCORES, np.int32(2), HALF, dynamic=True, grad=False, types=())
 example("NonMaxSuppressionV3", BOXES, SCORES, np.int32(2), HALF, np.float32(0), dynamic=True, grad=False, types=())
 example("NonMaxSuppressionV4", BOXES, SCORES, np.int32(3), HALF, np.float32(0), pad_to_max_output_size=True, grad=False, types=())
+example("_BoundedNonMaxSuppression", BOXES, SCORES, np.int32(4), HALF, np.float32(0), grad=False, types=())
 example("CombinedNonMaxSuppression", BOXES[None, :, None], np.stack([SCORES, SCORES[::-1]], -1)[None], np.int32(2), np.int32(3), HALF, np.float32(0),
         grad=False, types=())
 example("SampleDistortedBoundingBox", ints(40, 50, 3), BOXES[None], seed=1, seed2=2, grad=False, types=())

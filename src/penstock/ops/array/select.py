@@ -23,14 +23,36 @@ class Where:
     """The positions of the elements that are not zero, one per row."""
 
     dynamic_shape = True
+    bounded = lambda attrs: ("_BoundedWhere", {"T": attrs["T"]}, ())
 
     def shape(input):
         return [None, input.shape.ndims]
 
     def kernel(input):
-        return np.argwhere(np.atleast_1d(input)).astype(np.int64, copy=False) if np.ndim(input) else np.zeros((int(bool(input)), 0), np.int64)
+        return _positions(input)
 
     gradient = None
+
+
+def _positions(array: Any) -> np.ndarray:
+    return np.argwhere(np.atleast_1d(array)).astype(np.int64, copy=False) if np.ndim(array) else np.zeros((int(bool(array)), 0), np.int64)
+
+
+@op("_BoundedWhere", "input: T -> index: int64, count: int32", T=Attr("type", dt.bool_, NUMERIC | {dt.bool_}))
+class BoundedWhere:
+    """``Where``, with rows of zeros behind as many as there are elements."""
+
+    gradient = None
+
+    def shape(input):
+        return [[input.shape.num_elements(), input.shape.ndims], []]
+
+    def kernel(input):
+        rows = _positions(input)
+        return np.concatenate([rows, np.zeros((np.size(input) - len(rows), np.ndim(input)), np.int64)]), np.int32(len(rows))
+
+    def native(emit, input):
+        return emit.select.positions(input)
 
 
 @op("Select", "condition: bool, t: T, e: T -> output: T", T=TYPE)

@@ -66,6 +66,7 @@ class Shape:
     """The extents of a tensor as a vector."""
 
     shape_only = borrows = True
+    counted = "_CountedShape"
 
     def shape(input):
         return [input.shape.ndims]
@@ -99,6 +100,7 @@ class Size:
     """The number of elements of a tensor."""
 
     shape_only = borrows = True
+    counted = "_CountedSize"
     shape = fixed()
 
     def static(input):
@@ -107,6 +109,40 @@ class Size:
 
     def kernel(input, out_type):
         return np.array(np.size(input), out_type.np)
+
+    gradient = None
+
+
+@op("_CountedShape", "input: T, count: int32 -> output: out_type", T=TYPE, out_type=INDEX_32)
+class CountedShape:
+    """The shape of a tensor of which as many rows count."""
+
+    borrows = True
+
+    def shape(input):
+        return [input.shape.ndims]
+
+    def kernel(input, count, out_type):
+        return np.array([count, *np.shape(input)[1:]], out_type.np)
+
+    def native(emit, input, count, out_type):
+        return emit.select.counted_shape(input, count, out_type.np)
+
+    gradient = None
+
+
+@op("_CountedSize", "input: T, count: int32 -> output: out_type", T=TYPE, out_type=INDEX_32)
+class CountedSize:
+    """The number of elements of a tensor of which as many rows count."""
+
+    borrows = True
+    shape = fixed()
+
+    def kernel(input, count, out_type):
+        return np.array(int(count) * math.prod(np.shape(input)[1:]), out_type.np)
+
+    def native(emit, input, count, out_type):
+        return emit.select.counted_size(input, count, out_type.np)
 
     gradient = None
 

@@ -63,11 +63,45 @@ def _selected_shape(boxes, scores, max_output_size):
     return [None]
 
 
+def _bounded(*thresholds: float) -> Any:
+    """The op with a known number of outputs; ``thresholds`` are those that are not among the inputs."""
+    def form(attrs: dict[str, Any]) -> tuple[str, dict[str, Any], tuple[Any, ...]] | None:
+        if dt.float16 in attrs.values():
+            return None
+        given = (attrs["iou_threshold"],) if "iou_threshold" in attrs else ()
+        return "_BoundedNonMaxSuppression", {}, tuple(np.float32(each) for each in (*given, *thresholds))
+
+    return form
+
+
+@op("_BoundedNonMaxSuppression", "boxes: float32, scores: float32, max_output_size: int32, iou_threshold: float32, score_threshold: float32 -> "
+    "selected_indices: int32, valid_outputs: int32")
+class BoundedNonMaxSuppression:
+    """As NonMaxSuppressionV4 with padding."""
+
+    gradient = None
+
+    def shape(boxes, scores, max_output_size):
+        _selected_shape(boxes, scores, max_output_size)
+        return [known_elements(max_output_size), []]
+
+    def kernel(boxes, scores, max_output_size, iou_threshold, score_threshold):
+        return _padded(suppress(boxes, scores, max_output_size, iou_threshold, score_threshold), max_output_size)
+
+    def native(emit, boxes, scores, max_output_size, iou_threshold, score_threshold):
+        return emit.select.boxes(boxes, scores, int(emit.known(max_output_size)), iou_threshold, score_threshold)
+
+
+def _padded(chosen: np.ndarray, length: Any) -> tuple[np.ndarray, np.int32]:
+    return np.concatenate([chosen, np.zeros(int(length) - len(chosen), np.int32)]), np.int32(len(chosen))
+
+
 @op("NonMaxSuppression", "boxes: float32, scores: float32, max_output_size: int32 -> selected_indices: int32", iou_threshold=0.5)
 class NonMaxSuppression:
     """The best boxes that do not overlap each other too much."""
 
     shape = _selected_shape
+    bounded = _bounded(-np.inf)
     gradient = None
 
     def kernel(boxes, scores, max_output_size, iou_threshold):
@@ -81,6 +115,7 @@ class NonMaxSuppressionV2:
 
     ranks = {"iou_threshold": 0}
     shape = _selected_shape
+    bounded = _bounded(-np.inf)
     gradient = None
 
     def kernel(boxes, scores, max_output_size, iou_threshold):
@@ -94,6 +129,7 @@ class NonMaxSuppressionV3:
 
     ranks = {"iou_threshold": 0, "score_threshold": 0}
     shape = _selected_shape
+    bounded = _bounded()
     gradient = None
 
     def kernel(boxes, scores, max_output_size, iou_threshold, score_threshold):
@@ -106,6 +142,7 @@ class NonMaxSuppressionV4:
     """As V3, padded with zeros to a fixed length if it is asked for; the second output is the number of boxes."""
 
     ranks = {"iou_threshold": 0, "score_threshold": 0}
+    bounded = _bounded()
     gradient = None
 
     def shape(boxes, scores, max_output_size, pad_to_max_output_size):
@@ -114,10 +151,12 @@ class NonMaxSuppressionV4:
 
     def kernel(boxes, scores, max_output_size, iou_threshold, score_threshold, pad_to_max_output_size):
         chosen = suppress(boxes, scores, max_output_size, iou_threshold, score_threshold)
-        count = np.int32(len(chosen))
-        if pad_to_max_output_size:
-            chosen = np.concatenate([chosen, np.zeros(int(max_output_size) - len(chosen), np.int32)])
-        return chosen, count
+        return _padded(chosen, max_output_size) if pad_to_max_output_size else (chosen, np.int32(len(chosen)))
+
+    def native(emit, boxes, scores, max_output_size, iou_threshold, score_threshold, pad_to_max_output_size):
+        if not pad_to_max_output_size:
+            emit.unsupported("how many boxes are chosen is found out in the step")
+        return emit.select.boxes(boxes, scores, int(emit.known(max_output_size)), iou_threshold, score_threshold)
 
 
 def non_max_suppression(boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any = 0.5, score_threshold: Any = float("-inf"),
