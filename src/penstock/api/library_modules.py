@@ -127,7 +127,6 @@ MODULES = {
     "contrib.kernel_methods.python": "losses",
     "contrib.kernel_methods.python.mappers": "random_fourier_features",
     "contrib.reduce_slice_ops.python.ops": "reduce_slice_ops",
-    "contrib.remote_fused_graph.pylib.python.ops": "remote_fused_graph_ops",
     "contrib.rpc.python.ops": "rpc_op",
     "contrib.timeseries.python.timeseries": (
         "ar_model estimators feature_keys head input_pipeline math_utils model model_utils saved_model_utils state_management"),

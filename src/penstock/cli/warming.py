@@ -1,7 +1,8 @@
 """`penstock cache --warm`: makes the kernels that common models need, before a program asks for them.
 
-A kernel knows structure, not shapes, so one step of a small model makes what larger ones with the same layers, loss and optimizer need. Of a model
-with other chains of operations some kernels are still new; they are compiled when it runs.
+A kernel knows structure, not shapes, so one step of a small model makes what larger ones with the same layers, loss and optimizer need. Only the
+micro-kernels of products are of a size each: all are made. Of a model with other chains of operations some kernels are still new; they are compiled
+when it runs.
 """
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 
 import penstock as tf
+from penstock.native.contract.microkernel import every_micro_code
+from penstock.native.contract.tile import tile_for
 
 _BATCH, _CLASSES, _WIDTH = 64, 10, 128
 Feeds = dict[Any, np.ndarray]
@@ -104,6 +107,9 @@ def warm() -> Iterator[str]:
     before = tf.config.get_compiler()
     tf.config.set_compiler("eager")
     try:
+        for code in every_micro_code(tile_for(4)):  # those of a model depend on its sizes
+            code.compile()
+        yield "products of all sizes"
         for model, build in _MODELS.items():
             for optimizer, make in _OPTIMIZERS.items():
                 with tf.Graph().as_default(), tf.Session() as session:

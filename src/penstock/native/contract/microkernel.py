@@ -104,6 +104,11 @@ def micro_code(tile: Tile, columns: bool, rows: int, vectors: int) -> Code:
                    linked=lambda address: _table(tile).__setitem__(place, address))
 
 
+def every_micro_code(tile: Tile) -> list[Code]:
+    """The micro-kernels of all tiles."""
+    return [micro_code(tile, *size) for size in _sizes(tile)]
+
+
 def name_of(columns: bool, rows: int, vectors: int) -> str:
     """The function's name."""
     return f"micro_{'columns' if columns else 'rows'}_{rows}x{vectors}"
