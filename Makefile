@@ -27,7 +27,7 @@ demo: $(INSTALLED)  ## train a digit classifier, show its accuracy and how to se
 test: $(INSTALLED)  ## the test suite, without the nightly tests
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --timeout 300 $(ARGS)
 
-nightly: $(INSTALLED)  ## the tests that take too long for every change: more kills, 20,000 broken files, more random calls, 5,000 random programs
+nightly: $(INSTALLED)  ## the tests that take too long for every change: more kills, 20,000 broken files, more random calls, 6,000 random programs
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --timeout 1200 -m nightly $(ARGS)
 
 # With a chromium or chrome of the machine, else with the one that playwright fetches.

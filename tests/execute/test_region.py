@@ -103,6 +103,15 @@ def test_nodes_that_were_set_apart_may_become_native(monkeypatch):
     assert any("picked" in nodes and "layer_5" not in nodes for nodes in made), made
 
 
+def test_a_region_that_was_split_keeps_no_code_of_the_whole(monkeypatch):
+    """Its tables have memory for all of the arrays."""
+    split, regions = region.RegionRun._split, []
+    monkeypatch.setattr(region.RegionRun, "_split", lambda self, names: (regions.append((self, len(self._ready))), split(self, names))[1])
+    _sums("background", [*[500] * 12, *CHANGING], monkeypatch)
+    assert any(had for _, had in regions), "there was code before"
+    assert all(not each._ready and each._last is None and each._shapes is None for each, _ in regions)
+
+
 def test_a_region_whose_shapes_come_again_stays_whole(monkeypatch):
     _, made, apart = _sums("background", [7, 8, 9, 10] * 8, monkeypatch)
     assert not apart and any("picked" in nodes for nodes in made), (made, apart)

@@ -5,6 +5,7 @@ program: see ``support/rounding.py``.
 """
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.execute import device_plan, region
+from penstock.execute import device_plan, region, regions
 from penstock.native.config import config
 from penstock.native.table import arena
 from penstock.native.table.instance import Instance
@@ -98,6 +99,42 @@ def test_random_programs(start, monkeypatch):
 @pytest.mark.nightly
 @pytest.mark.parametrize("start", [200, *range(1000, 6000, 100)])
 def test_many_random_programs(start, monkeypatch):
+    check(range(start, start + 100), monkeypatch)
+
+
+@pytest.fixture
+def split(monkeypatch):
+    """Every region is split into some of its nodes and the others, as if their shapes changed; those that come of it stay whole. How many were."""
+    make, begin, inside, found = regions.Interpretation.__init__, region.RegionRun.__init__, [], []
+
+    def interpretation(self: Any, *args: Any) -> None:
+        inside.append(self)
+        try:
+            make(self, *args)
+        finally:
+            inside.pop()
+
+    def run(self: Any, body: Any, *rest: Any) -> None:
+        begin(self, body, *rest)
+        names = [node.name for node in body.nodes]
+        chosen = random.Random(" ".join(names))
+        share = chosen.choice([0.1, 0.3, 0.5])
+        self._apart = () if inside else {name for name in names if chosen.random() < share}
+        found.extend([self] if self._apart else [])
+
+    monkeypatch.setattr(regions.Interpretation, "__init__", interpretation)
+    monkeypatch.setattr(region.RegionRun, "__init__", run)
+    return found
+
+
+def test_random_programs_whose_regions_are_split(split, monkeypatch):
+    check(range(400, 425), monkeypatch)
+    assert len(split) > 25
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("start", range(6000, 7000, 100))
+def test_many_random_programs_whose_regions_are_split(start, split, monkeypatch):
     check(range(start, start + 100), monkeypatch)
 
 

@@ -10,7 +10,7 @@ import contextlib
 import math
 import operator
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -204,6 +204,11 @@ class RegionRun(CutRegion["_Ready"]):
                 changing = self._shapes.changing()
                 if worth_splitting(changing, self.body.nodes):
                     self._split(changing)
+
+    def _split(self, names: Collection[str]) -> None:
+        super()._split(names)
+        self._ready.clear()  # it will not be used again, and has memory
+        self._last = self._shapes = None
 
     # --- NumPy ---------------------------------------------------------------------------------------------------------------------------
 

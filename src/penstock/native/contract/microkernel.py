@@ -79,10 +79,14 @@ def _sizes(tile: Tile) -> Iterator[tuple[bool, int, int]]:
                 yield columns, rows, vectors
 
 
-@functools.cache
+_tables: dict[Tile, ctypes.Array[ctypes.c_void_p]] = {}
+
+
 def _table(tile: Tile) -> ctypes.Array[ctypes.c_void_p]:
-    """The addresses of the micro-kernels that are linked. It lives as long as the process: calls have its address."""
-    return (ctypes.c_void_p * len(list(_sizes(tile))))()
+    """The addresses of the micro-kernels that are linked. It lives as long as the process: calls have its address. If several threads make it
+    at once, all get the first: another one would stay empty, or vanish under the calls that have its address."""
+    table = _tables.get(tile)
+    return table if table is not None else _tables.setdefault(tile, (ctypes.c_void_p * len(list(_sizes(tile))))())
 
 
 def micro_table(tile: Tile) -> int:
