@@ -152,3 +152,11 @@ def test_older_names_of_other_namespaces(warnings):
         assert [output.shape.as_list() for output in outputs] == [[1, 3]] * 2
         assert tf.nn.rnn_cell.linear([a, a], 4, True).shape.as_list() == [1, 4]
     assert "tf.nn.rnn is the spelling of before TensorFlow 1.0. Use tf.nn.static_rnn." in warnings
+
+
+def test_several_older_names_of_one_call_give_one_warning(warnings):
+    with tf.Graph().as_default():
+        for _ in range(2):
+            tf.split(split_dim=0, num_split=2, value=tf.zeros([4]))
+        tf.split(tf.zeros([4]), 2, split_dim=0)
+    assert len(warnings) == 1 and "split_dim, num_split of split" in warnings[0] and "`axis`, `num_or_size_splits`" in warnings[0]

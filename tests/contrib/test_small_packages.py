@@ -23,7 +23,8 @@ def test_slices_of_data_of_unknown_rank(axis):
     slices = [[0, 2], [1, 1], [1, 9], [0, 3]]
     with tf.Session() as session:
         placeholder = tf.placeholder(tf.float32)
-        got = session.run(reduce_slice_ops.reduce_slice_max(placeholder, slices, tf.placeholder_with_default(np.int64(axis), [])), {placeholder: data})
+        largest = reduce_slice_ops.reduce_slice_max(placeholder, slices, tf.placeholder_with_default(np.int64(axis), []))
+        got = session.run(largest, {placeholder: data})
     parts = [data.take(np.arange(begin, min(end, data.shape[axis])), axis).max(axis, initial=-np.inf) for begin, end in slices]
     np.testing.assert_array_equal(got, np.stack(parts, axis))
 

@@ -28,8 +28,8 @@ def list_devices() -> list[str]:
 
 
 def num_gpus() -> int:
-    """0: there are no GPUs."""
-    return 0
+    """How many of the devices are GPUs."""
+    return sum(device.device_type == "GPU" for device in local_devices(None))
 
 
 def in_eager_mode() -> bool:
