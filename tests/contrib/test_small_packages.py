@@ -32,3 +32,11 @@ def test_slices_of_data_of_unknown_rank(axis):
 def test_a_matrix_that_leaves_many_distributions_in_place():
     with tf.Session() as session:
         np.testing.assert_allclose(session.run(_left_in_place(tf.eye(3))), np.full(3, 1 / 3), rtol=1e-6)
+
+
+def test_the_spectrum_of_a_real_kernel_is_hermitian():
+    # TensorFlow 1.15 multiplies an int32 with a float there, and raises TypeError for every operator.
+    with tf.Session() as session:
+        session.run(tf.linalg.LinearOperatorCirculant(np.array([4, 1j, -1j], np.complex64)).assert_hermitian_spectrum())
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Spectrum was not Hermitian"):
+            session.run(tf.linalg.LinearOperatorCirculant(np.array([4, 1j, 1j], np.complex64)).assert_hermitian_spectrum())
