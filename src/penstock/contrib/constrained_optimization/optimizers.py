@@ -45,7 +45,7 @@ class ConstrainedMinimizationProblem(ABC):
             raise ValueError(f"constraints and proxy_constraints must have fully-known shapes, got {[str(shape) for shape in shapes]}.")
         if len({tuple(shape.as_list()) for shape in shapes}) > 1:
             raise ValueError(f"constraints and proxy_constraints must have the same shape, got {[str(shape) for shape in shapes]}.")
-        return int(np.prod(shapes[0].as_list()))
+        return shapes[0].num_elements() or 0
 
 
 class ConstrainedOptimizer(ABC):
