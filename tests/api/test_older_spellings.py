@@ -79,10 +79,10 @@ def test_names_of_arguments(warnings):
                    tf.reverse_sequence(a, [2], seq_dim=1, batch_dim=0), tf.reduce_mean(a, reduction_indices=0)]
         assert [value.tolist() for value in session.run(results)] == [
             [[1, 2, 1, 2]], [[1]], [[2]], [[3]], [[1, 2]], [1, 2], [1], [[1, 1]], [[2, 1]], [1, 2]]
-    renamed = [("split_dim of split", "axis"), ("num_split of split", "num_or_size_splits"), ("concat_dim of concat", "axis")]
+    renamed = [("split_dim, num_split of split", "are", "`axis`, `num_or_size_splits`"), ("concat_dim of concat", "is", "`axis`")]
     older = [("keep_dims", "keepdims"), ("reduction_indices", "axis"), ("dim", "axis"), ("squeeze_dims", "axis"), ("dimension", "axis"),
              ("seq_dim", "seq_axis"), ("batch_dim", "batch_axis")]
-    assert warnings == [f"{old} (from penstock.ops.array.pack) is deprecated. Use `{new}` instead." for old, new in renamed] + [
+    assert warnings == [f"{old} (from penstock.ops.array.pack) {verb} deprecated. Use {new} instead." for old, verb, new in renamed] + [
         f"`{old}` is the older name of an argument. Use `{new}`." for old, new in older]
     with pytest.raises(ValueError, match="Cannot specify both 'concat_dim' and 'axis'"):
         tf.concat([a, a], axis=1, concat_dim=1)
@@ -94,7 +94,7 @@ def test_names_of_arguments_of_keras_1(warnings):
     batches = iter([(np.ones([4, 2]), np.ones([4, 1]))] * 8)
     model.fit_generator(batches, 2, verbose=0, max_q_size=2, nb_worker=1, pickle_safe=False)
     assert model.predict_generator(batches, 1, max_q_size=2).shape == (4, 1)
-    assert [text.partition(" ")[0] for text in warnings] == ["max_q_size", "nb_worker", "pickle_safe", "max_q_size"]
+    assert [text.partition(" of ")[0] for text in warnings] == ["max_q_size, nb_worker, pickle_safe", "max_q_size"]
 
 
 def test_reversed_axes_as_flags(warnings):
@@ -152,3 +152,11 @@ def test_older_names_of_other_namespaces(warnings):
         assert [output.shape.as_list() for output in outputs] == [[1, 3]] * 2
         assert tf.nn.rnn_cell.linear([a, a], 4, True).shape.as_list() == [1, 4]
     assert "tf.nn.rnn is the spelling of before TensorFlow 1.0. Use tf.nn.static_rnn." in warnings
+
+
+def test_several_older_names_of_one_call_give_one_warning(warnings):
+    with tf.Graph().as_default():
+        for _ in range(2):
+            tf.split(split_dim=0, num_split=2, value=tf.zeros([4]))
+        tf.split(tf.zeros([4]), 2, split_dim=0)
+    assert len(warnings) == 1 and "split_dim, num_split of split" in warnings[0] and "`axis`, `num_or_size_splits`" in warnings[0]

@@ -1,10 +1,13 @@
 """``tf.contrib.eager``: derivatives of functions, metrics, iterators, Python functions as operations, tests in both modes."""
 from __future__ import annotations
 
+import collections
+
 import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.contrib.eager import modes
 from support.imperative import imperative
 
 pytestmark = pytest.mark.process
@@ -174,3 +177,9 @@ def test_python_control_flow_in_a_layer_that_is_not_dynamic_is_explained():
 
     with pytest.raises(TypeError, match=r"(?s)Pass `dynamic=True` to the class constructor.*using a `tf.Tensor` as a Python `bool`"):
         Choice()(tf.placeholder(tf.float32, [2]))
+
+
+def test_num_gpus_counts_devices(monkeypatch):
+    device = collections.namedtuple("device", "name device_type")
+    monkeypatch.setattr(modes, "local_devices", lambda config: [device("/device:CPU:0", "CPU"), device("/device:GPU:0", "GPU")])
+    assert tfe.num_gpus() == 1

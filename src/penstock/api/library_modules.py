@@ -124,8 +124,8 @@ MODULES = {
     "contrib.constrained_optimization.python": (
         "candidates constrained_minimization_problem constrained_optimizer external_regret_optimizer swap_regret_optimizer"),
     "contrib.ffmpeg": "ffmpeg_ops",
-    "contrib.kernel_methods.python": "losses",
-    "contrib.kernel_methods.python.mappers": "random_fourier_features",
+    "contrib.kernel_methods.python": "kernel_estimators losses",
+    "contrib.kernel_methods.python.mappers": "dense_kernel_mapper random_fourier_features",
     "contrib.reduce_slice_ops.python.ops": "reduce_slice_ops",
     "contrib.rpc.python.ops": "rpc_op",
     "contrib.timeseries.python.timeseries": (

@@ -24,5 +24,6 @@ TABLE = {
     "penstock.contrib.linalg.matrices": "LinearOperatorDiag LinearOperatorFullMatrix LinearOperatorLowerTriangular",
     "penstock.contrib.linalg.combined": "LinearOperatorAdjoint LinearOperatorBlockDiag LinearOperatorComposition LinearOperatorInversion",
     "penstock.contrib.linalg.structured": "LinearOperatorHouseholder LinearOperatorKronecker LinearOperatorZeros",
+    "penstock.contrib.linalg.circulant": "LinearOperatorCirculant LinearOperatorCirculant2D LinearOperatorCirculant3D LinearOperatorToeplitz",
 }
-publish(__name__, TABLE, missing="LinearOperatorCirculant LinearOperatorCirculant2D LinearOperatorCirculant3D LinearOperatorToeplitz")
+publish(__name__, TABLE)

@@ -130,12 +130,16 @@ def renamed_args(**new_names: str) -> Callable[[Any], Any]:
 
     def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
         def renamed(kwargs: dict[str, Any]) -> dict[str, Any]:
-            for old in [name for name in kwargs if name in new_names]:
-                new = new_names[old]
-                if new in kwargs:
-                    raise ValueError(f"Cannot specify both '{old}' and '{new}'")
-                _warn((func, old), True, "%s of %s (from %s) is deprecated. Use `%s` instead.", old, func.__qualname__, func.__module__, new)
-                kwargs[new] = kwargs.pop(old)
+            olds = [name for name in kwargs if name in new_names]
+            for old in olds:
+                if new_names[old] in kwargs:
+                    raise ValueError(f"Cannot specify both '{old}' and '{new_names[old]}'")
+                kwargs[new_names[old]] = kwargs.pop(old)
+            untold = [old for old in olds if (func, old) not in _warned]
+            if untold and not _silenced:  # one warning for all of a call
+                _warned.update((func, old) for old in untold)
+                logging.warning("%s of %s (from %s) %s deprecated. Use %s instead.", ", ".join(untold), func.__qualname__, func.__module__,
+                                "is" if len(untold) == 1 else "are", ", ".join(f"`{new_names[old]}`" for old in untold))
             return kwargs
 
         @functools.wraps(func)

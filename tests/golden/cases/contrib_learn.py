@@ -118,6 +118,16 @@ def cases(tf, np):
         _columns(tf), learn.poisson_regression_head(), folder), np.abs(real))
     yield "linear svm", lambda: _report(tf, np, lambda folder: learn.LinearEstimator(_columns(tf), learn.binary_svm_head(), folder), binary)
 
+    kernels = tf.contrib.kernel_methods
+    for name, classes, labels, columns in (("binary", 2, binary, True), ("classes", 3, many, False)):
+        yield "kernels " + name, lambda classes=classes, labels=labels, columns=columns: _report(
+            tf, np, lambda folder: kernels.KernelLinearClassifier(
+                _columns(tf) if columns else None, folder, classes, weight_column_name="w",
+                kernel_mappers={layers.real_valued_column("x"): [kernels.RandomFourierFeatureMapper(1, 3, 2.0, seed) for seed in (1, 2)]}), labels)
+    yield "kernels without columns", lambda: kernels.KernelLinearClassifier()
+    yield "kernels of what maps nothing", lambda: kernels.KernelLinearClassifier(kernel_mappers={layers.real_valued_column("x"): [abs]})
+    yield "kernels of one class", lambda: kernels.KernelLinearClassifier(_columns(tf), n_classes=1)
+
     yield "dnn rates", lambda: _report(tf, np, lambda folder: learn.DNNClassifier(
         [3], _deep(tf)[:1] + [_embedding], folder, embedding_lr_multipliers={_embedding: 0.5}, optimizer="SGD"), binary)
     _embedding = _deep(tf)[1]

@@ -44,13 +44,40 @@ def constrained(tf, np):
         yield "AdditiveSwapRegretOptimizer" + label, case(lambda: module.AdditiveSwapRegretOptimizer(descent(0.1), descent(0.2)), has_proxies)
         yield "MultiplicativeSwapRegretOptimizer" + label, case(
             lambda: module.MultiplicativeSwapRegretOptimizer(descent(0.1), descent(0.5), 0.01, 0.2), has_proxies)
+    adam = tf.train.AdamOptimizer
+    yield "one Adam for both", case(lambda: module.AdditiveExternalRegretOptimizer(adam(0.1)), False)
+    yield "no bound", case(lambda: module.AdditiveExternalRegretOptimizer(descent(0.1), descent(0.5), 0), False)
+    yield "a matrix that begins even", case(lambda: module.MultiplicativeSwapRegretOptimizer(descent(0.1), descent(0.5), 0.01, 1.0), False)
+    yield "fractions of steps", case(lambda: module.AdditiveExternalRegretOptimizer(descent(0.1), descent(0.2)), False, 1.5)
+
+    def twice(dtype):
+        def build():
+            class Plain(module.ConstrainedMinimizationProblem):
+                """Its constraint may have another type."""
+
+                w = tf.Variable(np.float64(1.0), name="w")
+                objective = w ** 2
+                constraints = tf.cast([1 - w], dtype)
+            steps = [module.AdditiveSwapRegretOptimizer(descent(0.1)).minimize(Plain()) for _ in range(2)]
+            assert len(steps) == 2
+            return tf.constant([each.name + " " + each.dtype.base_dtype.name for each in tf.global_variables()], name="names")
+        return build
+    yield "float64, twice", twice(tf.float64)
+    yield "two types", twice(tf.float32)
+    yield "no global step", lambda: module.AdditiveSwapRegretOptimizer(descent(0.1)).minimize(Problem(False), unconstrained_steps=2)
+    yield "an abstract optimizer", lambda: module.ConstrainedOptimizer(descent(0.1))
+    yield "a radius below 0", lambda: module.AdditiveExternalRegretOptimizer(descent(0.1), None, -1.0)
     yield "unconstrained_steps", case(lambda: module.AdditiveSwapRegretOptimizer(descent(0.1), descent(0.2)), False, 2)
     objectives, constraints = np.array([5.0, 1.0, 2.0, 3.0]), np.array([[0.0, 2.0, 1.0, -1.0], [0.0, 1.0, 3.0, 0.5]])
     for ranked in (False, True):
         yield "find_best_candidate_index {}".format(ranked), lambda ranked=ranked: tf.constant(
             module.find_best_candidate_index(objectives, constraints, ranked), tf.int64)
     yield "find_best_candidate_index of shapes", lambda: module.find_best_candidate_index(objectives[:2], constraints)
-    for epsilon in (0.0, 0.1):
+    yield "find_best_candidate_index of equals", lambda: tf.constant(
+        module.find_best_candidate_index(np.ones(3), np.zeros([2, 3])), tf.int64)
+    yield "find_best_candidate_index without constraints", lambda: tf.constant(
+        module.find_best_candidate_index(np.array([3.0, 1.0]), np.zeros([0, 2])), tf.int64)
+    for epsilon in (0.0, 0.1, 0.3):
         yield "find_best_candidate_distribution {}".format(epsilon), lambda epsilon=epsilon: tf.constant(
             module.find_best_candidate_distribution(objectives, constraints + 0.5, epsilon), tf.float32)
 
@@ -63,6 +90,17 @@ def kernels(tf, np):
     for weights in (1.0, [1.0, 0.0, 2.0, 1.0]):
         yield "sparse_multiclass_hinge_loss {}".format(weights), lambda weights=weights: tf.identity(
             module.sparse_multiclass_hinge_loss(tf.constant([[0], [2], [1], [1]]), tf.constant(rows), weights), name="r")
+    for label, labels, weights in (("too large", [0, 3, 1, 1], 1.0), ("below 0", [0, -1, 1, 1], 1.0), ("of rank 0", 1, 1.0),
+                                   ("of bytes", np.array([0, 1, 2, 1], np.uint8), 1.0), ("with few weights", [0, 1, 2, 1], [1.0, 2.0]),
+                                   ("with weights of rank 3", [0, 1, 2, 1], [[[1.0]]])):
+        yield "sparse_multiclass_hinge_loss of labels " + label, lambda labels=labels, weights=weights: tf.identity(
+            module.sparse_multiclass_hinge_loss(tf.constant(labels), tf.constant(rows), weights), name="r")
+    for label, logits in (("of rank 1", rows[0]), ("of float64", rows.astype(np.float64))):
+        yield "sparse_multiclass_hinge_loss of logits " + label, lambda logits=logits: tf.identity(
+            module.sparse_multiclass_hinge_loss(tf.constant([0, 2, 1, 1]), tf.constant(logits)), name="r")
+    for stddev, shape in ((0.0, [2, 3]), (-1.0, [2, 3]), (1.0, [2, 4]), (1.0, [3]), (1.0, None)):
+        yield "RandomFourierFeatureMapper {} {}".format(stddev, shape), lambda stddev=stddev, shape=shape: (
+            module.RandomFourierFeatureMapper(3, 5, stddev).map(tf.placeholder(tf.float32, shape)))
     yield "sparse_multiclass_hinge_loss type", lambda: module.sparse_multiclass_hinge_loss(tf.constant([0.0, 1.0, 2.0, 1.0]), tf.constant(rows))
 
 
@@ -110,6 +148,19 @@ def slices(tf, np):
         for dtype in (np.float32, np.int32):
             for number, (indices, axis) in enumerate((([[0, 2], [1, 1], [2, 9]], 0), ([0, 2, 4, 6], 0), ([[0, 2], [1, 3]], 1))):
                 yield "reduce_slice_{} {} {}".format(name, np.dtype(dtype).name, number), case(name, dtype, indices, axis)
+
+
+    def wrong(indices, axis):
+        def build():
+            reduce = importlib.import_module(inside).reduce_slice_sum
+            with tf.Graph().as_default(), tf.Session() as session:
+                value = session.run(reduce(tf.constant(data), indices, axis))
+            return tf.constant(value, name="value")
+        return build
+    rows = (([[3, 1]], 0), ([[0, 1]], 5), ([[0, 1, 2]], 0), ([[[0, 1]]], 0), (3, 0), ([2], 0), (np.zeros([0], np.int32), 0),
+            (np.zeros([0, 2], np.int32), 0), ([4, 2], 0), ([[0, 1]], [0, 1]))
+    for number, (indices, axis) in enumerate(rows):
+        yield "corner {}".format(number), wrong(indices, axis)
 
 
 def cases(tf, np):

@@ -11,6 +11,9 @@ def cases(tf, np):
     def named(values):
         return [tf.identity(value, name="value") for value in values]
 
+    def random_of(shape):
+        return np.random.RandomState(3).normal(size=shape)
+
     def full(matrix, **hints):
         return L.LinearOperatorFullMatrix(matrix, **hints)
 
@@ -18,6 +21,14 @@ def cases(tf, np):
         "kronecker": lambda: L.LinearOperatorKronecker([full(a, is_non_singular=True), full(b, is_non_singular=True)]),
         "kronecker of three": lambda: L.LinearOperatorKronecker([full(b), L.LinearOperatorDiag([1.0 + 0.0, 2.0, 3.0] * np.ones(3)), full(b)]),
         "kronecker, complex": lambda: L.LinearOperatorKronecker([full(b + 1j * b.T), full(b.astype(np.complex128))]),
+        "circulant": lambda: L.LinearOperatorCirculant(np.array([[1 + 2j, 3 - 1j, 0.5j], [2, 1 - 1j, 4]], np.complex64)),
+        "circulant, real": lambda: L.LinearOperatorCirculant(np.float32([4, 2, 1, 2]), input_output_dtype=tf.float32),
+        "circulant of blocks": lambda: L.LinearOperatorCirculant2D(
+            (random_of([2, 2, 3]) + 1j * random_of([2, 2, 3])).astype(np.complex64), is_non_singular=True),
+        "circulant of blocks of blocks": lambda: L.LinearOperatorCirculant3D(2 + random_of([2, 2, 3]).astype(np.complex64)),
+        "toeplitz": lambda: L.LinearOperatorToeplitz(np.array([5.0, 1.0, -1.0]), np.array([5.0, 2.0, 0.5])),
+        "toeplitz, batch": lambda: L.LinearOperatorToeplitz(np.float32([[5, 1], [4, 2]]), np.float32([[5, 2], [4, -1]]), is_non_singular=True),
+        "toeplitz, complex": lambda: L.LinearOperatorToeplitz(np.array([5, 1j, 2], np.complex64), np.array([5, -1j, 1], np.complex64)),
         "householder": lambda: L.LinearOperatorHouseholder(np.array([[1.0, 2.0, 2.0], [0.5, -1.0, 3.0]])),
         "householder, float32": lambda: L.LinearOperatorHouseholder(np.float32([3.0, 4.0])),
     }
@@ -36,6 +47,31 @@ def cases(tf, np):
                     operator.solve(x), operator.solve(x, adjoint=True), operator.matvec(x[..., 0]), operator.add_to_tensor(operator.to_dense())])
         yield name, numbers
         yield name + ", products", products
+    wrong = (("toeplitz of lengths", lambda: L.LinearOperatorToeplitz([1.0, 2.0], [1.0])),
+             ("toeplitz of a number", lambda: L.LinearOperatorToeplitz(1.0, [1.0])),
+             ("toeplitz, not square", lambda: L.LinearOperatorToeplitz([1.0], [1.0], is_square=False)),
+             ("circulant of a number", lambda: L.LinearOperatorCirculant(1.0)),
+             ("circulant of few axes", lambda: L.LinearOperatorCirculant2D([1.0])),
+             ("circulant, real, hints", lambda: L.LinearOperatorCirculant([1.0], is_self_adjoint=False)),
+             ("circulant, not square", lambda: L.LinearOperatorCirculant([1.0], is_square=False)),
+             ("circulant, types", lambda: L.LinearOperatorCirculant([1.0]).matmul([[1.0]])))
+    for name, make in wrong:
+        yield name, make
+
+    def asserted(make, *names):
+        def build():
+            operator = make()
+            with tf.control_dependencies([getattr(operator, name)() for name in names]):
+                return tf.constant(1.0, name="value")
+        return build
+    checks = "assert_non_singular assert_positive_definite assert_self_adjoint"
+    for label, spectrum in (("good", [4.0, 1.0, 1.0]), ("zero", [4.0, 0.0, 0.0]), ("imaginary", [4.0, 1j, -1j]), ("negative", [-4.0, 1j, 1j])):
+        for check in checks.split():
+            yield "circulant {} {}".format(label, check), asserted(
+                lambda spectrum=spectrum: L.LinearOperatorCirculant(np.array(spectrum, np.complex64), tf.complex64), check)
+    yield "toeplitz self-adjoint", asserted(lambda: L.LinearOperatorToeplitz([1.0, 2.0], [1.0, 2.0]), "assert_self_adjoint")
+    yield "toeplitz not self-adjoint", asserted(lambda: L.LinearOperatorToeplitz([1.0, 2.0], [1.0, 3.0]), "assert_self_adjoint")
+    yield "circulant kernel", lambda: named([L.LinearOperatorCirculant([4.0, 1.0, 1.0]).convolution_kernel()])
     yield "kronecker of what is not square", lambda: named([L.LinearOperatorKronecker([full(wide), full(wide.T)]).to_dense()])
     yield "kronecker of none", lambda: L.LinearOperatorKronecker([])
     yield "kronecker of types", lambda: L.LinearOperatorKronecker([full(a), full(np.float32(b))])

@@ -5,5 +5,6 @@ from penstock.api._table import publish
 
 TABLE: dict[str, str] = {
     "penstock.contrib.kernel_methods": "RandomFourierFeatureMapper sparse_multiclass_hinge_loss",
+    "penstock.contrib.kernel_estimators": "KernelLinearClassifier",
 }
-publish(__name__, TABLE, missing="KernelLinearClassifier")
+publish(__name__, TABLE)

@@ -15,20 +15,21 @@ def _checked(objective_vector: Any, constraints_matrix: Any) -> tuple[np.ndarray
 
 
 def find_best_candidate_index(objective_vector: Any, constraints_matrix: Any, rank_objectives: bool = False) -> int:
-    """The candidate whose worst rank, among all violations, is best; the objective decides between equal ones."""
+    """The candidate whose worst rank, among all violations, is best; the objective decides between equal ones, and of equals the last is taken."""
     objectives, constraints = _checked(objective_vector, constraints_matrix)
     compared = np.maximum(0.0, constraints)
     if rank_objectives:
         compared = np.concatenate([compared, objectives[None]])
-    ranks = (compared[:, :, None] > compared[:, None, :]).sum(2).max(0)
-    return int(np.lexsort((objectives, ranks))[0])
+    ranks = (compared[:, :, None] > compared[:, None, :]).sum(2).max(0, initial=0)
+    best = np.lexsort((-np.arange(len(objectives)), objectives, ranks))
+    return int(best[0])
 
 
 def find_best_candidate_distribution(objective_vector: Any, constraints_matrix: Any, epsilon: float = 0.0) -> np.ndarray:
     """The mixture with the least objective among those with the least violation, which is found by bisection."""
-    objectives, constraints = _checked(objective_vector, constraints_matrix)
     if epsilon < 0:
-        raise ValueError(f"epsilon is not negative, got {epsilon}.")
+        raise ValueError(f"epsilon must be nonnegative, got {epsilon}.")
+    objectives, constraints = _checked(objective_vector, constraints_matrix)
     best = _mixture(objectives, constraints, 0.0)
     if best is not None:
         return best
@@ -39,7 +40,7 @@ def find_best_candidate_distribution(objective_vector: Any, constraints_matrix: 
         best = _mixture(objectives, constraints, upper)
     while True:
         middle = 0.5 * (lower + upper)
-        if upper - lower <= epsilon or middle in (lower, upper):
+        if middle - lower <= epsilon or upper - middle <= epsilon:
             return best
         found = _mixture(objectives, constraints, middle)
         if found is None:

@@ -4,7 +4,6 @@ Each step computes both players' gradients before either of them moves.
 """
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -12,8 +11,7 @@ import numpy as np
 
 from penstock.contrib import prelude as tf
 from penstock.train.optimizer import Optimizer
-from penstock.variables.initializers import Constant
-from penstock.variables.scope import get_variable_scope
+from penstock.variables.variable import Variable
 
 
 class ConstrainedMinimizationProblem(ABC):
@@ -35,22 +33,22 @@ class ConstrainedMinimizationProblem(ABC):
         return None
 
     @property
-    def pre_train_ops(self) -> list[Any]:
-        """Operations to run before each step."""
-        return []
+    def pre_train_ops(self) -> list[Any] | None:
+        """Operations to run before each step, if there are some."""
+        return None
 
     @property
     def num_constraints(self) -> int:
         """The number of constraints."""
         shapes = [tf.convert_to_tensor(each).shape for each in (self.constraints, self.proxy_constraints) if each is not None]
         if any(not shape.is_fully_defined() for shape in shapes):
-            raise ValueError(f"Constraints (and proxy constraints) need shapes that are fully known, got {shapes}.")
+            raise ValueError(f"constraints and proxy_constraints must have fully-known shapes, got {[str(shape) for shape in shapes]}.")
         if len({tuple(shape.as_list()) for shape in shapes}) > 1:
-            raise ValueError(f"Constraints and proxy constraints need one shape, got {shapes}.")
-        return int(np.prod(shapes[0].as_list()))
+            raise ValueError(f"constraints and proxy_constraints must have the same shape, got {[str(shape) for shape in shapes]}.")
+        return shapes[0].num_elements() or 0
 
 
-class ConstrainedOptimizer:
+class ConstrainedOptimizer(ABC):
     """``tf.contrib.constrained_optimization.ConstrainedOptimizer``: the base of all."""
 
     def __init__(self, optimizer: Optimizer) -> None:
@@ -61,14 +59,15 @@ class ConstrainedOptimizer:
         """The optimizer of the parameters."""
         return self._optimizer
 
+    @abstractmethod
     def _minimize_constrained(self, minimization_problem: ConstrainedMinimizationProblem, global_step: Any = None, **arguments: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__}._minimize_constrained")
+        """The step, after the problem's ``pre_train_ops``."""
 
     def minimize_constrained(self, minimization_problem: ConstrainedMinimizationProblem, global_step: Any = None, var_list: Any = None,
                              gate_gradients: int = Optimizer.GATE_OP, aggregation_method: Any = None, colocate_gradients_with_ops: bool = False,
                              name: str | None = None, grad_loss: Any = None) -> Any:
         """A step that respects the constraints."""
-        with tf.control_dependencies(list(minimization_problem.pre_train_ops)):
+        with tf.control_dependencies(list(minimization_problem.pre_train_ops or ())):
             return self._minimize_constrained(minimization_problem, global_step, var_list=var_list, gate_gradients=gate_gradients, name=name,
                                               aggregation_method=aggregation_method, colocate_gradients_with_ops=colocate_gradients_with_ops,
                                               grad_loss=grad_loss)
@@ -77,7 +76,7 @@ class ConstrainedOptimizer:
                                gate_gradients: int = Optimizer.GATE_OP, aggregation_method: Any = None, colocate_gradients_with_ops: bool = False,
                                name: str | None = None, grad_loss: Any = None) -> Any:
         """A step that does not look at the constraints."""
-        with tf.control_dependencies(list(minimization_problem.pre_train_ops)):
+        with tf.control_dependencies(list(minimization_problem.pre_train_ops or ())):
             return self._optimizer.minimize(minimization_problem.objective, global_step=global_step, var_list=var_list, gate_gradients=gate_gradients,
                                             aggregation_method=aggregation_method, colocate_gradients_with_ops=colocate_gradients_with_ops,
                                             name=name, grad_loss=grad_loss)
@@ -91,8 +90,9 @@ class ConstrainedOptimizer:
         if unconstrained_steps is None:
             return self.minimize_constrained(minimization_problem, **arguments)
         if global_step is None:
-            raise ValueError("unconstrained_steps needs a global_step, by which the steps are counted.")
-        is_free = tf.convert_to_tensor(global_step) < tf.cast(unconstrained_steps, global_step.dtype.base_dtype)
+            raise ValueError("global_step cannot be None if unconstrained_steps is provided: it counts the steps.")
+        limit = tf.convert_to_tensor(unconstrained_steps)
+        is_free = tf.cast(global_step, limit.dtype) < limit
         return tf.cond(is_free, lambda: self.minimize_unconstrained(minimization_problem, **arguments),
                        lambda: self.minimize_constrained(minimization_problem, **arguments))
 
@@ -104,7 +104,12 @@ class _TwoPlayers(ConstrainedOptimizer):
 
     def __init__(self, optimizer: Optimizer, constraint_optimizer: Optimizer | None) -> None:
         super().__init__(optimizer)
-        self._constraint_optimizer = optimizer if constraint_optimizer is None else constraint_optimizer
+        self._constraint_optimizer = constraint_optimizer
+
+    @property
+    def constraint_optimizer(self) -> Optimizer | None:
+        """The optimizer of the second player; without one, the parameters' optimizer moves both."""
+        return self._constraint_optimizer
 
     @abstractmethod
     def _initial_state(self, num_constraints: int) -> np.ndarray:
@@ -124,27 +129,41 @@ class _TwoPlayers(ConstrainedOptimizer):
 
     def _minimize_constrained(self, minimization_problem: ConstrainedMinimizationProblem, global_step: Any = None, **arguments: Any) -> Any:
         count = minimization_problem.num_constraints
-        objective = tf.convert_to_tensor(minimization_problem.objective)
-        dtype = objective.dtype.base_dtype
-        with tf.variable_scope(get_variable_scope(), use_resource=True):
-            first = self._initial_state(count)
-            variable = tf.get_variable(self._state_name, first.shape, dtype, Constant(first), trainable=False)
+        objective, constraints, proxies = _tensors_of_one_type(minimization_problem)
+        constraints, proxies = tf.reshape(constraints, [count]), tf.reshape(proxies, [count])
+        first = self._initial_state(count)
+        # A resource, whose reads are snapshots: the step takes both gradients at the values before it.
+        variable = Variable(lambda: tf.constant(first, tf.float32), trainable=False, use_resource=True, name=self._state_name)
         state = tf.identity(variable)
-        constraints = tf.reshape(minimization_problem.constraints, [count])
-        proxies = minimization_problem.proxy_constraints
-        proxies = constraints if proxies is None else tf.reshape(proxies, [count])
         share, weights = self._weights(state)
-        loss = share * objective + tf.reduce_sum(tf.stop_gradient(weights) * proxies)
+        loss = tf.cast(share, objective.dtype) * objective + tf.reduce_sum(tf.cast(tf.stop_gradient(weights), proxies.dtype) * proxies)
         name, grad_loss = arguments.pop("name"), arguments.pop("grad_loss")
         gradients = self._optimizer.compute_gradients(loss, grad_loss=grad_loss, **arguments)
-        reward = self._reward(state, tf.stop_gradient(constraints))
+        reward = self._reward(state, tf.cast(tf.stop_gradient(constraints), tf.float32))
         computed = [gradient for gradient, _ in gradients if gradient is not None]
         with tf.control_dependencies([*(getattr(each, "values", each) for each in computed), reward]):
-            moved = self._optimizer.apply_gradients(gradients, global_step=global_step, name=name)
-            risen = self._constraint_optimizer.apply_gradients([(-reward, variable)])
-        with tf.control_dependencies([risen]):
+            moved = self._applied(gradients, [(-reward, variable)])
+        with tf.control_dependencies(moved):
             projected = tf.assign(variable, self._project(tf.identity(variable))).op
-        return tf.group(moved, projected)
+            counted = [] if global_step is None else [tf.assign_add(global_step, 1)]
+        return tf.group(projected, *counted, name=name)
+
+    def _applied(self, gradients: list[Any], rewards: list[Any]) -> list[Any]:
+        """One application where one optimizer moves both players: Adam's powers, say, are to move once a step."""
+        if self._constraint_optimizer is None:
+            return [self._optimizer.apply_gradients([*gradients, *rewards], name="update")]
+        return [self._optimizer.apply_gradients(gradients, name="update"),
+                self._constraint_optimizer.apply_gradients(rewards, name="optimizer_state_update")]
+
+
+def _tensors_of_one_type(problem: ConstrainedMinimizationProblem) -> tuple[Any, Any, Any]:
+    """(objective, constraints, proxy constraints); without proxies the constraints in their place."""
+    constraints, proxies = problem.constraints, problem.proxy_constraints
+    tensors = [tf.convert_to_tensor(each) for each in (problem.objective, constraints, constraints if proxies is None else proxies)]
+    if len({each.dtype.base_dtype for each in tensors}) > 1:
+        raise ValueError("objective, constraints and proxy_constraints must have the same dtype, "
+                         f"got {', '.join(each.dtype.base_dtype.name for each in tensors)}.")
+    return tensors[0], tensors[1], tensors[2]
 
 
 class AdditiveExternalRegretOptimizer(_TwoPlayers):
@@ -154,9 +173,9 @@ class AdditiveExternalRegretOptimizer(_TwoPlayers):
 
     def __init__(self, optimizer: Optimizer, constraint_optimizer: Optimizer | None = None, maximum_multiplier_radius: float | None = None) -> None:
         super().__init__(optimizer, constraint_optimizer)
-        if maximum_multiplier_radius is not None and maximum_multiplier_radius <= 0:
+        if maximum_multiplier_radius is not None and maximum_multiplier_radius < 0:
             raise ValueError(f"maximum_multiplier_radius must be strictly positive, got {maximum_multiplier_radius}.")
-        self._radius = maximum_multiplier_radius
+        self._radius = maximum_multiplier_radius or None  # 0 stands for no bound, as in TensorFlow
 
     def _initial_state(self, num_constraints: int) -> np.ndarray:
         return np.zeros([num_constraints])
@@ -184,12 +203,7 @@ class _SwapRegretOptimizer(_TwoPlayers):
         """The stochastic matrix."""
 
     def _distribution(self, state: Any) -> Any:
-        matrix = self._matrix(state)
-        size = matrix.shape[0].value
-        first = tf.one_hot([0], size, dtype=matrix.dtype)
-        # What is left in place, with the sum 1 in the place of one equation, which the others imply.
-        system = tf.concat([tf.ones_like(matrix[:1]), (matrix - tf.eye(size, dtype=matrix.dtype))[1:]], 0)
-        return tf.stop_gradient(tf.matrix_solve(system, tf.transpose(first))[:, 0])
+        return tf.stop_gradient(_left_in_place(self._matrix(state)))
 
     def _weights(self, state: Any) -> tuple[Any, Any]:
         distribution = self._distribution(state)
@@ -226,8 +240,8 @@ class MultiplicativeSwapRegretOptimizer(_SwapRegretOptimizer):
         if not 0 < minimum_multiplier_radius < 1:
             raise ValueError(f"minimum_multiplier_radius must be in the range (0,1), got {minimum_multiplier_radius}.")
         initial = minimum_multiplier_radius if initial_multiplier_radius is None else initial_multiplier_radius
-        if not minimum_multiplier_radius <= initial < 1:
-            raise ValueError(f"initial_multiplier_radius must be in the range [minimum_multiplier_radius,1), got {initial}.")
+        if not minimum_multiplier_radius <= initial <= 1:
+            raise ValueError(f"initial_multiplier_radius must be in the range [minimum_multiplier_radius,1], got {initial}.")
         self._minimum, self._initial = minimum_multiplier_radius, initial
 
     def _initial_state(self, num_constraints: int) -> np.ndarray:
@@ -241,7 +255,26 @@ class MultiplicativeSwapRegretOptimizer(_SwapRegretOptimizer):
 
     def _project(self, state: Any) -> Any:
         normal = state - tf.reduce_logsumexp(state, axis=0, keepdims=True)
-        return tf.maximum(normal, math.log(self._minimum / state.shape[0].value))
+        return tf.maximum(normal, np.log(self._minimum / state.shape[0].value))
+
+
+def _left_in_place(matrix: Any, epsilon: float = 1e-6, maximum_iterations: int = 100) -> Any:
+    """The distribution that the matrix leaves in place, by its powers; of several the one that an even start comes to.
+
+    The number of powers is bounded: a matrix that is nearly the identity would take many, and each step moves it anyway.
+    """
+    def is_moving(number: Any, vector: Any, before: Any) -> Any:
+        return tf.logical_and(number < maximum_iterations, tf.norm(vector - before) > epsilon)
+
+    def once_more(number: Any, vector: Any, _before: Any) -> Any:
+        product = tf.matmul(matrix, vector[:, None])[:, 0]
+        return number + 1, product / tf.norm(product), vector
+
+    even = tf.ones_like(matrix[:, 0])
+    even /= tf.norm(even)
+    _, vector, _ = tf.while_loop(is_moving, once_more, once_more(tf.constant(0), even, even), name="power_method")
+    distribution = tf.abs(vector)
+    return distribution / tf.reduce_sum(distribution)
 
 
 def on_simplex(columns: Any, radius: float) -> Any:

@@ -28,7 +28,7 @@ def list_devices() -> list[str]:
 
 
 def num_gpus() -> int:
-    """How many GPUs this process has."""
+    """How many of the devices are GPUs."""
     return sum(device.device_type == "GPU" for device in local_devices(None))
 
 

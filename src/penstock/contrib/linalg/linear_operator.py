@@ -272,6 +272,15 @@ class LinearOperator:
         with self._name_scope(name):
             return self._assert_positive_definite()
 
+    def _assert_self_adjoint(self) -> Any:
+        dense = self.to_dense()
+        return tf.assert_equal(dense, adjoint(dense), message="Matrix was not equal to its adjoint.")
+
+    def assert_self_adjoint(self, name: str = "assert_self_adjoint") -> Any:
+        """An assertion that the matrix is its own conjugate transpose."""
+        with self._name_scope(name):
+            return self._assert_self_adjoint()
+
     def _can_use_cholesky(self) -> bool:
         return bool(self.is_self_adjoint and self.is_positive_definite)
 

@@ -8,7 +8,8 @@ from penstock.contrib.linalg.linear_operator import LinearOperator
 from penstock.contrib.linalg.linear_operator import adjoint as adjoint_of
 
 
-def _nonzero(x: tf.Tensor, message: str) -> Any:
+def assert_no_zeros(x: tf.Tensor, message: str) -> Any:
+    """An assertion that no element is 0."""
     with tf.name_scope("assert_no_entries_with_modulus_zero", values=[x]):
         modulus = tf.abs(x)
         return tf.assert_less(tf.convert_to_tensor(0, dtype=x.dtype.base_dtype.real_dtype), modulus, message=message)
@@ -79,7 +80,7 @@ class LinearOperatorDiag(LinearOperator):
         return tf.matrix_set_diag(x, self._diag + diagonal)
 
     def _assert_non_singular(self) -> Any:
-        return _nonzero(self._diag, "Singular operator:  Diagonal contained zero values.")
+        return assert_no_zeros(self._diag, "Singular operator:  Diagonal contained zero values.")
 
     def _assert_positive_definite(self) -> Any:
         return tf.assert_positive(self._diag, message="Real diagonal operator had non-positive diagonal entries, thus was not positive definite.")
@@ -145,7 +146,7 @@ class LinearOperatorLowerTriangular(LinearOperator):
         return self._tril()
 
     def _assert_non_singular(self) -> Any:
-        return _nonzero(tf.matrix_diag_part(self._given), "Singular operator:  Diagonal contained zero values.")
+        return assert_no_zeros(tf.matrix_diag_part(self._given), "Singular operator:  Diagonal contained zero values.")
 
 
 class LinearOperatorFullMatrix(LinearOperator):
