@@ -89,7 +89,8 @@ class CutRegion(Generic[Ready]):
         except Fallback as why:
             self._cut(why.node.name, why.reason)
         except Unsupported as why:
-            self._cut(self.body.nodes[-1].name, str(why))
+            middle = self.body.nodes[len(self.body.nodes) // 2]  # it may be any node: halves lie in each other a few deep, even if no code links
+            self._cut(middle.name, str(why))
         except self.raised:
             raise
         except Exception as error:  # a bug of the compiler must cost speed, not the user's program

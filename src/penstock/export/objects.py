@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from llvmlite import binding
 
-from penstock.native.machine.codegen import clean_up
+from penstock.native.machine.codegen import THOROUGH, clean_up
 from penstock.native.machine.target import Machine
 
 
@@ -18,10 +18,10 @@ def compile_object(machine: Machine, runtime: str, kernels: Sequence[tuple[str, 
     whole = _module(runtime, machine, compiler)
     for index, (text, symbol) in enumerate(kernels):
         part = _module(text, machine, compiler)
-        clean_up(part, compiler)
+        clean_up(part, compiler, THOROUGH)
         part.get_function(symbol).name = f"kernel_{index}"
         whole.link_in(part)
-    clean_up(whole, compiler)
+    clean_up(whole, compiler, THOROUGH)
     for index in range(len(kernels)):
         whole.get_function(f"kernel_{index}").linkage = "internal"
     whole.verify()

@@ -6,6 +6,8 @@ import threading
 import pytest
 
 from penstock.native.calls import Code
+from penstock.native.contract.microkernel import micro_code
+from penstock.native.contract.tile import tile_for
 from penstock.native.machine import codegen, target
 
 pytestmark = pytest.mark.process
@@ -40,6 +42,30 @@ def test_threads_generate_the_same_code_as_one():
 def test_errors_of_llvm_are_errors():
     with pytest.raises(RuntimeError, match="parsing error"):
         codegen.generate("this is no module", target.cpu(), target.features())
+
+
+MEMORY = """define i64 @kernel(ptr %words) {
+  %place = alloca i64
+  %value = load i64, ptr %words
+  store i64 %value, ptr %place
+  %same = load i64, ptr %place
+  ret i64 %same
+}"""
+
+
+def test_a_final_module_is_compiled_as_it_is():
+    cleaned, final = (codegen.readable(start + MEMORY, target.cpu(), target.features(), ir=True, assembly=False)[0] for start in ("", codegen.FINAL))
+    assert "alloca" not in cleaned
+    assert "alloca" in final
+
+
+@pytest.mark.parametrize("columns", [False, True], ids=["rows", "columns"])
+def test_passes_would_not_make_micro_kernels_shorter(columns):
+    tile = tile_for(4)
+    text = micro_code(tile, columns, tile.rows, tile.vectors).text()
+    assert text.startswith(codegen.FINAL)
+    final, cleaned = (len(codegen.generate(each, target.cpu(), target.features())) for each in (text, text.removeprefix(codegen.FINAL)))
+    assert final <= 1.02 * cleaned
 
 
 def test_more_threads_than_benches_wait(monkeypatch):

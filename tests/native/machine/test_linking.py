@@ -1,6 +1,7 @@
 """Linked code: its parts find each other wherever the system has room for them."""
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -48,3 +49,32 @@ def test_code_and_constants_meet_where_memory_is_fragmented():
     done = subprocess.run([sys.executable, "-c", FRAGMENTED], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "3 139996\n" * 5
+
+
+# A long program on a machine that allows no new executable memory.
+REFUSED = """
+import numpy as np
+import penstock as tf
+from penstock.native.machine import target
+from penstock.native.unsupported import Unsupported
+
+def refuse(self, code, *symbols):
+    raise Unsupported("the machine code does not link")
+
+target.LinkedCode.__init__ = refuse
+x = y = tf.placeholder(tf.float32, [8, 8])
+expected = given = np.linspace(-1, 1, 64, dtype=np.float32).reshape(8, 8)
+for _ in range(150):
+    y = tf.tanh(tf.matmul(y, tf.constant(np.eye(8, dtype=np.float32)))) + 1.0
+    expected = np.tanh(expected) + 1
+with tf.Session() as session:
+    np.testing.assert_allclose(session.run(y, {x: given}), expected, rtol=1e-5)
+print("computed")
+"""
+
+
+def test_a_long_program_runs_where_no_code_links():
+    """Regions are cut where code is missing, and may not lie in each other as deep as the program is long."""
+    env = {**os.environ, "PENSTOCK_COMPILE": "eager"}
+    done = subprocess.run([sys.executable, "-c", REFUSED], capture_output=True, text=True, timeout=200, env=env)
+    assert done.stdout == "computed\n", done.stderr[-2000:]

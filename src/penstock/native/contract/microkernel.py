@@ -19,6 +19,7 @@ from llvmlite import ir
 from penstock.native.calls import Code
 from penstock.native.contract.tile import LINE, PAIR, Tile, TileModule
 from penstock.native.machine import target
+from penstock.native.machine.codegen import FINAL
 from penstock.native.vector.pieces import number
 from penstock.native.vector.vectors import I64, IR, POINTER, VOID, Literal, declare, declare_prefetch, suffix
 
@@ -102,7 +103,7 @@ def micro_code(tile: Tile, columns: bool, rows: int, vectors: int) -> Code:
     def build() -> str:
         module = TileModule(tile)
         definition = _Micro(module, columns, rows, vectors).text()
-        return f"{module.module}\n{definition}\n"
+        return f"{FINAL}{module.module}\n{definition}\n"
 
     return Code.of(f"micro-kernel {columns} {rows} {vectors} {tile}", build, name_of(columns, rows, vectors),
                    linked=lambda address: _table(tile).__setitem__(place, address))

@@ -164,15 +164,12 @@ class _Grouping:
         a.members, a.bits, a.space = members, bits, space
         for index in b.members:
             self.groups[index] = a
+        # what comes before one of them now comes before all that is after the other; for groups that are after, or before, both that is not new
+        before, after = a.before | bits, a.after | bits
         for each in late:
-            each.before |= a.before | bits
+            each.before |= before
         for each in early:
-            each.after |= a.after | bits
-        # what comes before one of them now comes before all that is after the other
-        for each in self._groups_in(a.after) if early else ():
-            each.before |= a.before | bits
-        for each in self._groups_in(a.before) if late else ():
-            each.after |= a.after | bits
+            each.after |= after
 
     def _groups_in(self, mask: int) -> list[_Group]:
         groups = []

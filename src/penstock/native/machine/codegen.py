@@ -10,13 +10,17 @@ import contextlib
 import ctypes
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from llvmlite import binding
 from llvmlite.binding import ffi
 
 MOST = 8  # threads
+FINAL = "; final\n"  # a module that begins with it is as it should be: no pass would make it better
+_QUICK = ("sroa", "instruction_combine", "loop_rotate")  # where somebody waits for the code
+THOROUGH = ("sroa", "instruction_combine", "simplify_cfg", "new_gvn", "loop_rotate")
+_LEVEL = 1  # of code generation. More takes a tenth longer, and the loops that kernels spend their time in have no instruction less
 
 
 class _Bench:
@@ -51,7 +55,7 @@ def new_machine(cpu: str, features: str) -> Any:
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
     target = binding.Target.from_default_triple()
-    return target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="small", jit=True)
+    return target.create_target_machine(cpu=cpu, features=features, opt=_LEVEL, reloc="pic", codemodel="small", jit=True)
 
 
 @contextlib.contextmanager
@@ -96,17 +100,21 @@ def _optimised_module(text: str, machine: Any) -> Iterator[Any]:
     context = binding.create_context()
     with binding.parse_assembly(text, context) as module:
         module.verify()
-        clean_up(module, machine)
+        if not text.startswith(FINAL):
+            clean_up(module, machine)
         yield module
 
 
-def clean_up(module: Any, machine: Any) -> None:
-    """Few passes: loops and vectors are as they should be, what helps is to clean up. LLVM's own list takes ten times as long."""
-    passes = binding.create_new_module_pass_manager()
-    for name in ("sroa", "instruction_combine", "simplify_cfg", "new_gvn", "loop_rotate"):
-        getattr(passes, f"add_{name}_pass")()
+def clean_up(module: Any, machine: Any, passes: Sequence[str] = _QUICK) -> None:
+    """Few passes: loops and vectors are as they should be, what helps is to clean up. LLVM's own list takes ten times as long.
+
+    What is computed twice within a block, code generation finds as well; looking for it between blocks takes as long as all of these.
+    """
+    manager = binding.create_new_module_pass_manager()
+    for name in passes:
+        getattr(manager, f"add_{name}_pass")()
     builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=2))
-    _without_lock(ffi.lib.LLVMPY_RunNewModulePassManager)(passes, module, builder)
+    _without_lock(ffi.lib.LLVMPY_RunNewModulePassManager)(manager, module, builder)
 
 
 def _emit(module: Any, machine: Any) -> bytes:
