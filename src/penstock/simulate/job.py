@@ -292,6 +292,7 @@ class _PartRun:
         self.step, self.part = step, part
         self.process = step.simulation.process(step.task(part.task))
         self._tables, self._pending, self._left = tables, tables.pending.copy(), len(part.blocks)
+        self._reading: dict[int, float] = {}  # block -> seconds of a core for the bytes of messages that it is the first to use
 
     def order(self) -> None:
         """The worker tells another task to run this part."""
@@ -307,9 +308,11 @@ class _PartRun:
         for index in range(len(self.part.blocks)):
             self._came(index)
 
-    def arrived(self, number: int) -> None:
-        """A message has been read."""
-        for index in self._tables.receivers[number]:
+    def arrived(self, number: int, reading: float = 0.0) -> None:
+        """A message has been read; ``reading``: seconds of a core for its bytes, which are still where the sender wrote them."""
+        receivers = self._tables.receivers[number]
+        self._reading[receivers[0]] = self._reading.get(receivers[0], 0.0) + reading
+        for index in receivers:
             self._came(index)
 
     def _came(self, index: int) -> None:
@@ -331,11 +334,13 @@ class _PartRun:
     def _compute(self, index: int, block: WorkBlock) -> None:
         simulation = self.step.simulation
         begin = simulation.clock.now
+        reading = self._reading.pop(index, 0.0)  # by native code, if there is some: all of its threads read then
+        moving = block.moving * self._slower() + (0.0 if block.native else reading)
 
         def in_native() -> None:
             if block.native:
                 self.process.machine.used += block.touched
-                self.process.native(block.native, ended, block.serial, self._tables.is_short, block.uncached * self._replaced(), block.held,
+                self.process.native(block.native + reading, ended, block.serial, self._tables.is_short, block.uncached * self._replaced(), block.held,
                                     block.crowded, block.uncached)
             else:
                 ended()
@@ -345,8 +350,8 @@ class _PartRun:
                 simulation.span(self.process.name, f"{block.nodes} nodes", begin, simulation.clock.now)
             self._meet([meeting for meeting in block.meetings if meeting.kind in ("accumulate", "advance")], lambda: self._finish(index, block))
 
-        if block.python or block.moving:
-            self.process.python(block.python, in_native, block.moving * self._slower())
+        if block.python or moving:
+            self.process.python(block.python, in_native, moving)
         else:
             in_native()
 
@@ -380,8 +385,11 @@ class _PartRun:
             machine.moved += size
             machine.used += size
 
+        in_place = self.process.machine is there.machine  # in shared memory: who uses the bytes reads them; a network's have to be copied first
+        copying, reading = (0.0, receiving_bytes) if in_place else (receiving_bytes, 0.0)
+
         def sent() -> None:
             simulation.fabric.send(self.process.machine, there.machine, size + ORDER_BYTES, there.python, receiving,
-                                   lambda: goal.arrived(message.number), receiving_bytes)
+                                   lambda: goal.arrived(message.number, reading), copying)
 
         self.process.python(costs.message + message.tensors * costs.send, sent, sending_bytes)
