@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import os
 import sys
 import threading
@@ -47,7 +46,6 @@ NO_CHIEF = 3  # the exit code if the program is an estimator, and its cluster ha
 _WARM = 5  # runs of a step before it counts
 _UPDATES = 3  # of a synchronous optimizer, which another thread makes, after those by which it gets warm
 _SAMPLES = 400
-_OWN_BYTES = 1 << 16  # that the nearest caches of a core keep
 
 
 @dataclass
@@ -146,31 +144,23 @@ class _Timer(Observer):
     def _beside(self, times: list[float], record: Measured, node: Node) -> AbstractContextManager[CacheUser | None]:
         """What uses the machine meanwhile."""
         if times is record.crowded:
-            return self._in_a_crowd(node, record)
+            return self._in_a_crowd(_task(node))
         return self._user if times is record.beside and record.touched >= LARGE else nullcontext()
 
     @contextmanager
-    def _in_a_crowd(self, node: Node, record: Measured) -> Iterator[CacheUser]:
-        """Threads that lose much in a crowd rest for a while (``native/machine/driver.py``): they do so here, and not in what is measured next.
-
-        Who crowds a worker are others like it: they use as many bytes per second as it does.
-        """
-        task = _task(node)
+    def _in_a_crowd(self, task: str) -> Iterator[CacheUser]:
+        """Threads that lose much in a crowd rest for a while (``native/machine/driver.py``): they do so here, and not in what is measured next."""
         team.give_losses(self._losses.get(task, []))
-        if not record.crowded and node in self._regions:
-            record.arena = self._regions[node].describe().arena_bytes
-        self._crowd.rate = max(record.touched + record.arena, 1) / record.typical if record.typical else math.inf
         with self._crowd as crowd:
             yield crowd
         self._losses[task] = team.take_losses()
 
 
 class CacheUser:
-    """While the block lasts, other threads go through more memory than the cache holds, as other tasks of a machine do: each through ``rate`` bytes
-    in a second of a core, if it can; in the rest of the time it computes with what its core keeps."""
+    """While the block lasts, other threads go through more memory than the cache holds, as other tasks of a machine do."""
 
     def __init__(self, threads: int = 1) -> None:
-        self.pieces, self.rate = 0, math.inf  # how many pieces of that they have gone through
+        self.pieces = 0  # how many pieces of that they have gone through
         self._array = np.zeros(0, np.float32)
         self._count, self._threads = threads, list[threading.Thread]()
         self._is_over = threading.Event()
@@ -194,16 +184,11 @@ class CacheUser:
         return sum(time.clock_gettime(time.pthread_getcpuclockid(thread.ident)) for thread in self._threads if thread.ident is not None)
 
     def _use(self) -> None:
-        own = np.zeros(_OWN_BYTES // 4, np.float32)
         for piece in itertools.cycle(np.array_split(self._array, 32)):  # each without the interpreter
-            until = time.thread_time() + piece.nbytes / self.rate
-            np.add(piece, 1.0, out=piece)
-            self.pieces += 1
-            while not self._is_over.is_set() and time.thread_time() < until:
-                np.exp(own, out=own)
-                own.fill(0.0)
             if self._is_over.is_set():
                 return
+            np.add(piece, 1.0, out=piece)
+            self.pieces += 1
 
 
 def _cores_without(users: CacheUser | None) -> float:

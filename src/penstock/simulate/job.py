@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.distributed.cluster_spec import task_name
+from penstock.distributed.shared_segments import SHARED_MIN
 from penstock.distributed.step_state import Done, Finish, StepState
 from penstock.distributed.worker import SHORT
 from penstock.simulate.clock import Clock
@@ -292,7 +293,6 @@ class _PartRun:
         self.step, self.part = step, part
         self.process = step.simulation.process(step.task(part.task))
         self._tables, self._pending, self._left = tables, tables.pending.copy(), len(part.blocks)
-        self._reading: dict[int, float] = {}  # block -> seconds of a core for the bytes of messages that it is the first to use
 
     def order(self) -> None:
         """The worker tells another task to run this part."""
@@ -308,11 +308,9 @@ class _PartRun:
         for index in range(len(self.part.blocks)):
             self._came(index)
 
-    def arrived(self, number: int, reading: float = 0.0) -> None:
-        """A message has been read; ``reading``: seconds of a core for its bytes, which are still where the sender wrote them."""
-        receivers = self._tables.receivers[number]
-        self._reading[receivers[0]] = self._reading.get(receivers[0], 0.0) + reading
-        for index in receivers:
+    def arrived(self, number: int) -> None:
+        """A message has been read."""
+        for index in self._tables.receivers[number]:
             self._came(index)
 
     def _came(self, index: int) -> None:
@@ -334,13 +332,11 @@ class _PartRun:
     def _compute(self, index: int, block: WorkBlock) -> None:
         simulation = self.step.simulation
         begin = simulation.clock.now
-        reading = self._reading.pop(index, 0.0)  # by native code, if there is some: all of its threads read then
-        moving = block.moving * self._slower() + (0.0 if block.native else reading)
 
         def in_native() -> None:
             if block.native:
                 self.process.machine.used += block.touched
-                self.process.native(block.native + reading, ended, block.serial, self._tables.is_short, block.uncached * self._replaced(), block.held,
+                self.process.native(block.native, ended, block.serial, self._tables.is_short, block.uncached * self._replaced(), block.held,
                                     block.crowded, block.uncached)
             else:
                 ended()
@@ -350,8 +346,8 @@ class _PartRun:
                 simulation.span(self.process.name, f"{block.nodes} nodes", begin, simulation.clock.now)
             self._meet([meeting for meeting in block.meetings if meeting.kind in ("accumulate", "advance")], lambda: self._finish(index, block))
 
-        if block.python or moving:
-            self.process.python(block.python, in_native, moving)
+        if block.python or block.moving:
+            self.process.python(block.python, in_native, block.moving * self._slower())
         else:
             in_native()
 
@@ -378,18 +374,33 @@ class _PartRun:
         simulation, goal = self.step.simulation, self.step.parts[message.to]
         there, size = goal.process, message.bytes
         costs = simulation.costs_between(self.process, there)
-        receiving = costs.message + message.tensors * costs.receive
-        sending_bytes, receiving_bytes = (size * each * costs.slower(self.step.loop.moved(process.machine))
-                                          for each, process in ((costs.send_byte, self.process), (costs.receive_byte, there)))
+        writing, reading = (size * each * costs.slower(self.step.loop.moved(process.machine))
+                            for each, process in ((costs.send_byte, self.process), (costs.receive_byte, there)))
         for machine in {self.process.machine, there.machine}:
             machine.moved += size
             machine.used += size
+        pieces = _first_and_rest(message) if self.process.machine is there.machine else [(1.0, 1.0)]
+        left = len(pieces)
 
-        in_place = self.process.machine is there.machine  # in shared memory: who uses the bytes reads them; a network's have to be copied first
-        copying, reading = (0.0, receiving_bytes) if in_place else (receiving_bytes, 0.0)
+        def came() -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                goal.arrived(message.number)
 
-        def sent() -> None:
-            simulation.fabric.send(self.process.machine, there.machine, size + ORDER_BYTES, there.python, receiving,
-                                   lambda: goal.arrived(message.number, reading), copying)
+        def send(written: float, read: float) -> None:
+            sending, receiving = (costs.message + message.tensors * each for each in (costs.send, costs.receive))
+            self.process.python(written * sending, lambda: simulation.fabric.send(
+                self.process.machine, there.machine, written * size + ORDER_BYTES, there.python, read * receiving, came, read * reading), written * writing)
 
-        self.process.python(costs.message + message.tensors * costs.send, sent, sending_bytes)
+        for piece in pieces:
+            send(*piece)
+
+
+def _first_and_rest(message: TensorMessage) -> list[tuple[float, float]]:
+    """In which pieces a message is written and, as these come, read. Large tensors go through shared memory one by one: the first is there to be read
+    while the others are written, and when the last one is there the others have been read. Two pieces take as long as one for each tensor."""
+    if message.bytes < message.tensors * SHARED_MIN:
+        return [(1.0, 1.0)]  # they are collected
+    first = 1.0 / message.tensors
+    return [(first, 1.0 - first), (1.0 - first, first)] if message.tensors > 1 else [(1.0, 1.0)]
