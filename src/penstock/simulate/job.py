@@ -390,8 +390,12 @@ class _PartRun:
 
         def send(written: float, read: float) -> None:
             sending, receiving = (costs.message + message.tensors * each for each in (costs.send, costs.receive))
-            self.process.python(written * sending, lambda: simulation.fabric.send(
-                self.process.machine, there.machine, written * size + ORDER_BYTES, there.python, read * receiving, came, read * reading), written * writing)
+
+            def sent() -> None:
+                simulation.fabric.send(self.process.machine, there.machine, written * size + ORDER_BYTES, there.python, read * receiving, came,
+                                       read * reading)
+
+            self.process.python(written * sending, sent, written * writing)
 
         for piece in pieces:
             send(*piece)
