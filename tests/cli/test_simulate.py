@@ -236,8 +236,8 @@ def test_a_bad_argument_is_told_without_a_page_of_options(capsys):
                                        ["--profile", "a.json", "--save", "b.json"], ["--target", "train", "p.py"],
                                        ["--straggler", "late", "p.py"], ["--memory", "much", "p.py"], ["--workers", "0", "p.py"],
                                        ["--steps", "0", "p.py"], ["--backups", "1", "p.py"], ["--mode", "sync", "--backups", "-1", "p.py"],
-                                       ["--memory", "0", "p.py"], ["--cores", "1e300", "p.py"], ["--cores", "nan", "p.py"],
-                                       ["--workers", "999999999999", "p.py"]])
+                                       ["--straggler", "pareto:1ms,0.01", "p.py"], ["--memory", "0", "p.py"], ["--cores", "1e300", "p.py"],
+                                       ["--cores", "nan", "p.py"], ["--workers", "999999999999", "p.py"]])
 def test_bad_arguments(arguments):
     with pytest.raises(SystemExit) as ended:
         simulate.main(arguments)

@@ -14,7 +14,7 @@ from penstock.simulate.costs import Costs
 from penstock.simulate.job import Cluster, Simulation, readable
 from penstock.simulate.modes import asynchronous, synchronous
 from penstock.simulate.network import NetworkSpeed
-from penstock.simulate.profile import WORKER, JobProfile, StepProfile, TaskPart, TensorMessage, WorkBlock
+from penstock.simulate.profile import WORKER, JobProfile, Meeting, StepProfile, TaskPart, TensorMessage, WorkBlock
 from penstock.simulate.report import describe, too_large, uneven, unshared, what_would_help
 from penstock.simulate.ring import all_reduce
 from penstock.simulate.stragglers import Straggling
@@ -180,6 +180,15 @@ def test_workers_that_share_nothing():
     alone = JobProfile("alone", 0, 1, StepProfile([TaskPart(WORKER, [WorkBlock(python=1e-3)])]))
     assert "each trains a model of its own: add --ps" in unshared(alone, Cluster(2))
     assert unshared(alone, Cluster(1)) == unshared(dense(), Cluster(2)) == unshared(all_reduce(dense(), 4), Cluster(4)) == ""
+
+
+def test_a_cluster_that_is_too_slow_is_told_from_one_that_stands_still():
+    slow = run(dense(), network=NetworkSpeed(1.0, 0.0))
+    assert slow.ran_out and "3600 seconds of the cluster's time" in describe(dense(), Cluster(1), slow)
+    profile = dense()
+    profile.step.parts[0].blocks[0].meetings.append(Meeting("take", f"{PS[0]} gradients"))
+    still = run(profile)
+    assert not still.ran_out and "wait for each other forever" in describe(profile, Cluster(1), still)
 
 
 def test_names_of_tasks():

@@ -58,6 +58,7 @@ class Result:
     busy_interpreters: dict[str, float] = field(default_factory=dict)  # task -> share of the time
     busy_links: dict[str, float] = field(default_factory=dict)  # "ps 0 out" -> share of its bandwidth
     dropped: int = 0
+    ran_out: float = 0.0  # seconds of the simulated time after which it was given up; 0 if it was not
     step_memory: dict[str, int] = field(default_factory=dict)  # task -> the most bytes that its steps have taken at the same time
 
     @property
@@ -142,6 +143,7 @@ class Simulation:
         for index, loop in enumerate(loops):
             self.clock.after(index * 1e-5, loop.begin)
         self.clock.run(limit)
+        result.ran_out = limit if self.clock.now >= limit else 0.0
         if begun:
             start, usage = begun[0]
             result.seconds = self.clock.now - start
