@@ -235,11 +235,27 @@ def test_a_bad_argument_is_told_without_a_page_of_options(capsys):
 @pytest.mark.parametrize("arguments", [[], ["--workers", "x", "p.py"], ["--network", "fast", "p.py"], ["--cores", "0", "p.py"],
                                        ["--profile", "a.json", "--save", "b.json"], ["--target", "train", "p.py"],
                                        ["--straggler", "late", "p.py"], ["--memory", "much", "p.py"], ["--workers", "0", "p.py"],
-                                       ["--steps", "0", "p.py"], ["--backups", "1", "p.py"], ["--mode", "sync", "--backups", "-1", "p.py"]])
+                                       ["--steps", "0", "p.py"], ["--backups", "1", "p.py"], ["--mode", "sync", "--backups", "-1", "p.py"],
+                                       ["--straggler", "pareto:1ms,0.01", "p.py"], ["--memory", "0", "p.py"], ["--cores", "1e300", "p.py"],
+                                       ["--cores", "nan", "p.py"], ["--workers", "999999999999", "p.py"]])
 def test_bad_arguments(arguments):
     with pytest.raises(SystemExit) as ended:
         simulate.main(arguments)
     assert ended.value.code == 2
+
+
+@pytest.mark.parametrize("arguments, told", [
+    (["--workers", "500000", "--steps", "1000"], "500,000 workers with 1,000 steps each are too much to simulate"),
+    (["--trace", "nowhere/timeline.json"], "--trace nowhere/timeline.json: no file can be written there"),
+    (["--json", "."], "--json .: no file can be written there"),
+    (["--machines", "garbage.json"], "garbage.json: the file of machines has no list")])
+def test_what_cannot_be_is_told_before_anything_is_measured(arguments, told, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(simulate.measuring, "measure", lambda *_, **__: pytest.fail("the program was run"))
+    Path("garbage.json").write_text("machines")
+    Path("train.py").write_text("")
+    assert simulate.main([*arguments, "train.py"]) == 1
+    assert told in capsys.readouterr().err
 
 
 def test_a_file_that_is_not_there():

@@ -14,7 +14,7 @@ from penstock.simulate.costs import Costs
 from penstock.simulate.job import Cluster, Simulation, readable
 from penstock.simulate.modes import asynchronous, synchronous
 from penstock.simulate.network import NetworkSpeed
-from penstock.simulate.profile import WORKER, JobProfile, StepProfile, TaskPart, TensorMessage, WorkBlock
+from penstock.simulate.profile import WORKER, JobProfile, Meeting, StepProfile, TaskPart, TensorMessage, WorkBlock
 from penstock.simulate.report import describe, too_large, uneven, unshared, what_would_help
 from penstock.simulate.ring import all_reduce
 from penstock.simulate.stragglers import Straggling
@@ -182,6 +182,15 @@ def test_workers_that_share_nothing():
     assert unshared(alone, Cluster(1)) == unshared(dense(), Cluster(2)) == unshared(all_reduce(dense(), 4), Cluster(4)) == ""
 
 
+def test_a_cluster_that_is_too_slow_is_told_from_one_that_stands_still():
+    slow = run(dense(), network=NetworkSpeed(1.0, 0.0))
+    assert slow.ran_out and "3600 seconds of the cluster's time" in describe(dense(), Cluster(1), slow)
+    profile = dense()
+    profile.step.parts[0].blocks[0].meetings.append(Meeting("take", f"{PS[0]} gradients"))
+    still = run(profile)
+    assert not still.ran_out and "wait for each other forever" in describe(profile, Cluster(1), still)
+
+
 def test_names_of_tasks():
     assert readable(PS[1]) == "ps 1"
 
@@ -224,6 +233,23 @@ def test_bytes_take_longer_if_others_have_had_the_cache():
     assert alone.quantile(0.5) == pytest.approx(4 * 1e-3 * costs.slower(2 * MEGABYTE) + 1e-4)  # a step moves two megabytes,
     assert costs.slower(2 * MEGABYTE) == pytest.approx(1.0 + 2.0 / 3.0)                        # which replace a third of the cache
     assert 16 * crowd.busy_machines["the machine"] / crowd.rate > 1.3 * 16 * alone.busy_machines["the machine"] / alone.rate
+
+
+@pytest.mark.parametrize("send, receive", [(2e-8, 1e-8), (1e-8, 2e-8)])
+def test_the_first_tensors_are_read_while_others_are_written(send, receive):
+    """As they go through shared memory one by one; small ones are collected."""
+    profile = dense(size=10 * MEGABYTE)
+    costs = dataclasses.replace(FREE, send_byte=send, receive_byte=receive)
+
+    def seconds(tensors):
+        for message in (message for part in profile.step.parts for block in part.blocks for message in block.sends):
+            message.tensors = tensors
+        return run(profile, costs=costs, cores=2, one_machine=True).quantile(0.5)
+
+    write, read = 10 * MEGABYTE * send, 10 * MEGABYTE * receive
+    assert seconds(1) == pytest.approx(2 * (write + read) + 1e-4)
+    assert seconds(10) == pytest.approx(2 * (max(write, read) + min(write, read) / 10) + 1e-4)
+    assert seconds(1000) == pytest.approx(2 * (write + read) + 1e-4)
 
 
 def test_work_on_large_arrays_is_slower_only_beside_others():

@@ -33,7 +33,12 @@ def test_a_file():
 @pytest.mark.parametrize("text", ["", "[]", "{}", json.dumps({"machines": [{}]}), json.dumps({"machines": [{"tasks": {"ps": 0}}]}),
                                   json.dumps({"machines": [{"tasks": {"gpu": 1}}]}), json.dumps({"machines": [{"tasks": {"ps": 1}, "ram": 1}]}),
                                   json.dumps({"machines": [{"tasks": {"ps": 1}, "cores": 0}]}),
-                                  json.dumps({"machines": [{"tasks": {"ps": 1}, "network": "fast"}]})])
+                                  json.dumps({"machines": [{"tasks": {"ps": 1}, "network": "fast"}]}),
+                                  json.dumps({"machines": [{"tasks": {"ps": 1}, "network": 5}]}),
+                                  json.dumps({"machines": [{"tasks": {"ps": 1}, "cores": True}]}),
+                                  json.dumps({"machines": [{"tasks": {"ps": 1}, "cores": 1e300}]}),
+                                  json.dumps({"machines": [{"tasks": {"ps": 1}, "cores": [8]}]}),
+                                  json.dumps({"machines": [{"count": 10**9, "tasks": {"worker": 1}}]})])
 def test_what_is_not_such_a_file(text):
     with pytest.raises(ValueError, match="file of machines"):
         read_machines(text, 16.0, NETWORK, 0.0)

@@ -21,6 +21,7 @@ from penstock.simulate.simulated_trace import SimulatedTrace
 from penstock.simulate.stragglers import Straggling
 
 _HINT_STEPS = 2000  # of all workers, by which changes of the cluster are compared
+_MOST_STEPS = 10_000_000  # of all workers: hours to simulate
 _EPILOG = """\
 The program runs for a moment, as worker 0 of the cluster that it is told of (TF_CONFIG, or --flags as in `penstock launch`), with all tasks inside
 one process of this machine. Its step is measured there, part by part; then the cluster runs it on a virtual clock.
@@ -51,16 +52,20 @@ def main(argv: list[str]) -> int:
     if options.backups and options.mode != "sync":
         parser.error("--backups needs --mode sync: without it no update waits for several gradients")
     try:
+        _check_outputs(options)
         described = _machines(options)
+        if options.workers * options.steps > _MOST_STEPS:
+            raise ValueError(f"{options.workers:,} workers with {options.steps:,} steps each are too much to simulate: {_MOST_STEPS:,} steps of all "
+                             "workers are the most (--workers, --steps)")
         if options.ps is None and options.program:
             options.ps = 1
         measured = _profile(options, options.ps)
         profile = _in_mode(options, measured)
-        prices = _costs(options.calibrate)
-        cluster = Cluster(options.workers, options.cores, options.network, options.one_machine, options.straggler, described)
         reason = report.too_large(profile, options.memory or 0.0, described)
         if reason:
             raise measuring.NotMeasured(reason)
+        prices = _costs(options.calibrate)
+        cluster = Cluster(options.workers, options.cores, options.network, options.one_machine, options.straggler, described)
     except (measuring.NotMeasured, OSError, ValueError, RuntimeError) as error:
         print(f"penstock simulate: {error}", file=sys.stderr)
         return 1
@@ -125,6 +130,14 @@ def _add_output(add: Callable[..., Any]) -> None:
     add("--json", metavar="FILE", help="write the prediction as JSON")
 
 
+def _check_outputs(options: argparse.Namespace) -> None:
+    """What is to be written at the end can be: it is said before anything is measured. OSError if not."""
+    for option in ("save", "trace", "json"):
+        path = getattr(options, option)
+        if path and (Path(path).is_dir() or not os.access(Path(path).resolve().parent, os.W_OK)):
+            raise OSError(f"--{option} {path}: no file can be written there")
+
+
 # --- what is measured ------------------------------------------------------------------------------------------------
 
 def _costs(anew: bool) -> costs.Costs:
@@ -142,7 +155,11 @@ def _machines(options: argparse.Namespace) -> tuple[MachineSpec, ...]:
         return ()
     if options.one_machine:
         raise ValueError("--machines and --one-machine contradict each other")
-    described = machines.read_machines(Path(options.machines).read_text(encoding="utf-8"), options.cores, options.network, options.memory or 0.0)
+    try:
+        text = Path(options.machines).read_text(encoding="utf-8")
+        described = machines.read_machines(text, options.cores, options.network, options.memory or 0.0)
+    except ValueError as error:  # also what is no text
+        raise ValueError(f"{options.machines}: {error}") from None
     options.ps, options.workers = machines.tasks_of(described, "ps"), machines.tasks_of(described, "worker")
     if not options.workers:
         raise ValueError(f"{options.machines} describes no machine with a worker")
@@ -177,7 +194,8 @@ def _profile(options: argparse.Namespace, ps: int) -> JobProfile:
             raise ValueError(f"{options.profile} was measured with {profile.ps} ps, and the cluster has {options.ps}: measure the program with these")
         return profile
     if not Path(options.program).is_file():
-        raise OSError(f"can't open {options.program!r}: there is no such file")
+        what = "it is a folder" if Path(options.program).is_dir() else "there is no such file"
+        raise OSError(f"can't open {options.program!r}: {what}")
     if not ps and "{ps_hosts}" in (options.flags or ""):
         raise ValueError(f"{options.program} is told of its parameter servers (--ps_hosts), and the cluster has none: add --ps 1")
     print(f"Measuring a step of {options.program} with {ps} ps ...", file=sys.stderr, flush=True)
@@ -231,6 +249,8 @@ def _straggling(text: str) -> Straggling:
 def _count_or_zero(text: str) -> int:
     if not text.isdigit():
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of tasks or steps")
+    if len(text) > 9:
+        raise argparse.ArgumentTypeError(f"{text} is too much to simulate")
     return int(text)
 
 
@@ -241,11 +261,10 @@ def _count(text: str) -> int:
 
 
 def _positive(text: str) -> float:
-    value = _check(float, text)
-    if not 0.0 < value < 1e6:
-        raise argparse.ArgumentTypeError(f"{text} is not a number of cores")
-    return value
+    return _check(machines.parse_cores, text)
 
 
 def _bytes(text: str) -> float:
-    return _check(machines.parse_size, text)
+    if not (size := _check(machines.parse_size, text)):
+        raise argparse.ArgumentTypeError("a machine without memory runs nothing")
+    return size

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.distributed.cluster_spec import task_name
+from penstock.distributed.shared_segments import SHARED_MIN
 from penstock.distributed.step_state import Done, Finish, StepState
 from penstock.distributed.worker import SHORT
 from penstock.simulate.clock import Clock
@@ -57,6 +58,7 @@ class Result:
     busy_interpreters: dict[str, float] = field(default_factory=dict)  # task -> share of the time
     busy_links: dict[str, float] = field(default_factory=dict)  # "ps 0 out" -> share of its bandwidth
     dropped: int = 0
+    ran_out: float = 0.0  # seconds of the simulated time after which it was given up; 0 if it was not
     step_memory: dict[str, int] = field(default_factory=dict)  # task -> the most bytes that its steps have taken at the same time
 
     @property
@@ -141,6 +143,7 @@ class Simulation:
         for index, loop in enumerate(loops):
             self.clock.after(index * 1e-5, loop.begin)
         self.clock.run(limit)
+        result.ran_out = limit if self.clock.now >= limit else 0.0
         if begun:
             start, usage = begun[0]
             result.seconds = self.clock.now - start
@@ -373,15 +376,37 @@ class _PartRun:
         simulation, goal = self.step.simulation, self.step.parts[message.to]
         there, size = goal.process, message.bytes
         costs = simulation.costs_between(self.process, there)
-        receiving = costs.message + message.tensors * costs.receive
-        sending_bytes, receiving_bytes = (size * each * costs.slower(self.step.loop.moved(process.machine))
-                                          for each, process in ((costs.send_byte, self.process), (costs.receive_byte, there)))
+        writing, reading = (size * each * costs.slower(self.step.loop.moved(process.machine))
+                            for each, process in ((costs.send_byte, self.process), (costs.receive_byte, there)))
         for machine in {self.process.machine, there.machine}:
             machine.moved += size
             machine.used += size
+        pieces = _first_and_rest(message) if self.process.machine is there.machine else [(1.0, 1.0)]
+        left = len(pieces)
 
-        def sent() -> None:
-            simulation.fabric.send(self.process.machine, there.machine, size + ORDER_BYTES, there.python, receiving,
-                                   lambda: goal.arrived(message.number), receiving_bytes)
+        def came() -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                goal.arrived(message.number)
 
-        self.process.python(costs.message + message.tensors * costs.send, sent, sending_bytes)
+        def send(written: float, read: float) -> None:
+            sending, receiving = (costs.message + message.tensors * each for each in (costs.send, costs.receive))
+
+            def sent() -> None:
+                simulation.fabric.send(self.process.machine, there.machine, written * size + ORDER_BYTES, there.python, read * receiving, came,
+                                       read * reading)
+
+            self.process.python(written * sending, sent, written * writing)
+
+        for piece in pieces:
+            send(*piece)
+
+
+def _first_and_rest(message: TensorMessage) -> list[tuple[float, float]]:
+    """In which pieces a message is written and, as these come, read. Large tensors go through shared memory one by one: the first is there to be read
+    while the others are written, and when the last one is there the others have been read. Two pieces take as long as one for each tensor."""
+    if message.bytes < message.tensors * SHARED_MIN:
+        return [(1.0, 1.0)]  # they are collected
+    first = 1.0 / message.tensors
+    return [(first, 1.0 - first), (1.0 - first, first)] if message.tensors > 1 else [(1.0, 1.0)]

@@ -19,6 +19,7 @@ from penstock.simulate.network import NetworkSpeed
 _SIZES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _FIELDS = {"count", "tasks", "cores", "network", "memory"}
 _JOBS = ("ps", "worker")
+_MOST_CORES, _MOST_TASKS = 1_000_000, 1_000_000  # that can be simulated
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,17 @@ def parse_size(text: str) -> float:
     return float(match[1]) * _SIZES[match[2].replace("K", "k")]
 
 
+def parse_cores(given: object) -> float:
+    """How many cores a machine has; ValueError if that is no such number."""
+    try:
+        cores = float(given) if isinstance(given, (int, float, str)) and not isinstance(given, bool) else 0.0
+    except ValueError:
+        cores = 0.0
+    if not 0.0 < cores < _MOST_CORES:
+        raise ValueError(f"{given!r} is not a number of cores, of which a machine has less than {_MOST_CORES:,}")
+    return cores
+
+
 def read_machines(text: str, cores: float, network: NetworkSpeed, memory: float) -> list[MachineSpec]:
     """The machines in a file; ValueError, with the entry, if it does not describe any."""
     try:
@@ -54,10 +66,10 @@ def read_machines(text: str, cores: float, network: NetworkSpeed, memory: float)
     for place, entry in enumerate(entries if isinstance(entries, list) else [entries]):
         try:
             count, tasks = _count(entry)
-            had = (float(entry.get("cores", cores)), NetworkSpeed.parse(entry["network"]) if "network" in entry else network,
+            had = (parse_cores(entry.get("cores", cores)), NetworkSpeed.parse(str(entry["network"])) if "network" in entry else network,
                    parse_size(str(entry["memory"])) if "memory" in entry else memory)
-            if not had[0] > 0.0:
-                raise ValueError(f"{had[0]:g} is not a number of cores")
+            if sum(numbers.values()) + count * sum(tasks.values()) > _MOST_TASKS:
+                raise ValueError(f"more than {_MOST_TASKS:,} tasks are too many to simulate")
         except (ValueError, TypeError) as error:
             raise ValueError(f"entry {place} of the file of machines: {error}") from None
         for _ in range(count):

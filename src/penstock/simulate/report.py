@@ -30,7 +30,9 @@ def describe(profile: JobProfile, cluster: Cluster, result: Result) -> str:
              + ("all on one machine" if cluster.one_machine else f"on {len(cluster.machines)} machines" if cluster.machines
                 else f"each on a machine of {cluster.cores:g} cores")]
     if not result.step_times:
-        return lines[0] + "\nno step ended: the workers wait for each other forever"
+        why = (f"in {result.ran_out:g} seconds of the cluster's time: the network, the machines or stragglers are too slow" if result.ran_out
+               else "the workers wait for each other forever")
+        return f"{lines[0]}\ntoo few steps ended to tell their time: {why}"
     lines.append(f"  steps per second   {result.rate:,.1f} in all, {result.rate / cluster.workers:,.2f} per worker")
     lines.append("  time of a step     " + ", ".join(f"p{round(100 * share)} {_time(result.quantile(share))}" for share in (0.1, 0.5, 0.9)))
     if result.dropped:

@@ -5,6 +5,8 @@ import random
 import re
 from dataclasses import dataclass
 
+_LEAST_SHAPE = 0.1
+
 
 @dataclass(frozen=True)
 class Straggling:
@@ -28,6 +30,8 @@ class Straggling:
         if match is None or (match[1] == "pareto") != bool(match[4]) or not all(float(each) for each in (match[2], match[4] or "1")):
             raise ValueError(f"{text!r} does not say how workers straggle: none, exponential:20ms and pareto:20ms,1.5 do (the mean, or the least "
                              "time and the shape)")
+        if match[4] and float(match[4]) < _LEAST_SHAPE:
+            raise ValueError(f"{text!r}: with a shape below {_LEAST_SHAPE} delays would be endless; those of 1 and less have no mean")
         return cls(match[1], float(match[2]) * {"s": 1.0, "ms": 1e-3, "us": 1e-6}[match[3]], float(match[4] or 1.0))
 
     def delay(self, source: random.Random) -> float:
