@@ -21,7 +21,7 @@ Function = Callable[..., Any]
 class _Elements:
     """Tensors of the same length in a structure, to be read slice by slice."""
 
-    def __init__(self, elems: Any) -> None:
+    def __init__(self, elems: Any, read_twice: bool = False) -> None:
         self._structure = elems
         self.tensors = [to_tensor(elem, name="elem") for elem in nest.flatten(elems)]
         first = self.tensors[0].shape
@@ -31,8 +31,9 @@ class _Elements:
         self.length = self.static_length.value or shape(self.tensors[0])[0] if self.static_length.value != 0 else 0
         for elem in self.tensors[1:]:
             self.static_length = self.static_length.merge_with(dimension_at_index(elem.shape, 0))
+        tensors = [to_tensor(elem, name="elem") for elem in nest.flatten(elems)] if read_twice else self.tensors
         self._arrays = [TensorArray(elem.dtype.base_dtype, size=self.length, dynamic_size=False, infer_shape=True).unstack(elem)
-                        for elem in self.tensors]
+                        for elem in tensors]
 
     def read(self, index: Any) -> Any:
         """The slices at ``index``, in the structure of the elements."""
@@ -89,7 +90,7 @@ def foldl(fn: Function, elems: Any, initializer: Any = None, parallel_iterations
     """``tf.foldl``: ``fn(... fn(fn(initializer, elems[0]), elems[1]) ..., elems[-1])``; without an initializer it starts from the first slice."""
     _check_callable(fn)
     with name_scope(name, "foldl", _tensors(elems)):
-        elements = _Elements(elems)
+        elements = _Elements(elems, read_twice=True)
         total = elements.read(0) if initializer is None else initializer
         start = constant(1 if initializer is None else 0)
         _, result = while_loop(lambda i, _: i < elements.length, lambda i, total: (i + 1, fn(total, elements.read(i))), [start, total],
@@ -103,7 +104,7 @@ def foldr(fn: Function, elems: Any, initializer: Any = None, parallel_iterations
     """``tf.foldr``: as ``foldl``, from the last slice to the first."""
     _check_callable(fn)
     with name_scope(name, "foldr", _tensors(elems)):
-        elements = _Elements(elems)
+        elements = _Elements(elems, read_twice=True)
         start = elements.length if initializer is not None else elements.length - 1
         total = elements.read(start) if initializer is None else initializer
 
