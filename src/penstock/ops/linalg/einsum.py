@@ -28,6 +28,7 @@ from penstock.ops.array.shape_ops import rank as rank_op
 from penstock.ops.array.shape_ops import shape as shape_op
 from penstock.ops.array.unique import setdiff1d
 from penstock.ops.common import canonical_axis
+from penstock.ops.linalg.diag import trace
 from penstock.ops.linalg.einsum_nodes import einsum_nodes
 from penstock.ops.linalg.matmul import matmul
 from penstock.ops.math.reduce import reduce_prod, reduce_sum
@@ -44,6 +45,8 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
         raise TypeError(f"invalid keyword arguments for this function: {', '.join(sorted(kwargs))}")
     with name_scope(name, "einsum", list(inputs)):
         tensors = [to_tensor(value) for value in inputs]
+        if re.fullmatch(r"\s*([A-Za-z])\1\s*", equation) and len(tensors) == 1:
+            return trace(tensors[0])
         labels, output = _parse(equation, tensors)
         extents = [tensor.shape.as_list() if tensor.shape.ndims is not None else [None] * len(term) for tensor, term in zip(tensors, labels)]
         odd = any(sum(label in term for term in labels) > 2 for label in set("".join(labels)) - set(output))  # TensorFlow goes another way then
