@@ -263,7 +263,8 @@ class NoneInside(TypeError, ValueError):
 def _from_objects(value: Any, array: np.ndarray, dtype: DType | None) -> np.ndarray:
     leaves = list(array.flat)
     if any(leaf is None for leaf in leaves):
-        raise NoneInside(f"None values not supported. Expected {dtype.name if dtype else 'values'}, got None of type 'NoneType' instead, in {_short(value)}")
+        expected = dtype.name if dtype else "values"
+        raise NoneInside(f"None values not supported. Expected {expected}, got None of type 'NoneType' instead, in {_short(value)}")
     if all(isinstance(leaf, (str, bytes)) for leaf in leaves):
         return _string_array(value, dtype)
     if all(isinstance(leaf, int) or hasattr(leaf, "__index__") for leaf in leaves):  # ints beyond int64, Dimensions
