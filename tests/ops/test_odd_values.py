@@ -53,3 +53,11 @@ def test_a_cast_to_its_own_type_leaves_a_resource_variable():
     with tf.Graph().as_default():
         variable = tf.get_variable("v", [2], use_resource=True)
         assert tf.cast(variable, tf.float32) is variable
+
+
+def test_a_scalar_size_with_a_method_is_no_height_and_width():
+    with tf.Graph().as_default():
+        images = tf.zeros([1, 6, 4, 1])
+        with pytest.raises(ValueError, match="size"):
+            tf.image.resize_images(images, tf.constant(4), tf.image.ResizeMethod.BILINEAR)
+        assert tf.image.resize_images(images, tf.constant(4), 5).shape.as_list()[-1] == 1

@@ -48,7 +48,7 @@ def _extents(shape: Any, spec: Any) -> Tensor:
 
 
 def _is_longest(extent: Any) -> bool:
-    return isinstance(extent, (int, np.integer)) and extent < 0
+    return bool(isinstance(extent, (int, np.integer)) and extent < 0)
 
 
 def _given_values(specs: Any, padding_values: Any) -> list[Any]:

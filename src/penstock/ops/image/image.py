@@ -89,7 +89,8 @@ def _with_older_order(resize: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def resize_in_any_order(images: Any, *args: Any, **kwargs: Any) -> Tensor:
         names = ("new_height", "new_width", "method", "align_corners")
         size = args[0] if args else None
-        is_height = isinstance(size, numbers.Integral) or (isinstance(size, Tensor) and size.shape.ndims == 0)
+        is_method = len(args) == 2 and isinstance(args[1], numbers.Integral) and args[1] in _RESIZERS  # beside a tensor: a size of the wrong rank
+        is_height = isinstance(size, numbers.Integral) or (isinstance(size, Tensor) and size.shape.ndims == 0 and not is_method)
         if "new_width" in kwargs or (is_height and len(args) > 1):
             warn_of_order("tf.image.resize_images", "tf.image.resize_images(images, [new_height, new_width], ...)")
             kwargs.update(zip(names, args))
