@@ -34,7 +34,8 @@ def padded_batch(dataset: Any, batch_size: Any, padded_shapes: Any, padding_valu
 def _extents(shape: Any, spec: Any) -> Tensor:
     """A padded shape as a vector, -1 for the longest of the batch."""
     if not isinstance(shape, Tensor):
-        padded_shape = as_shape(shape) if not isinstance(shape, np.ndarray) else as_shape([None if extent < 0 else int(extent) for extent in shape])
+        listed = shape if isinstance(shape, TensorShape) or not np.iterable(shape) else [None if _is_longest(extent) else extent for extent in shape]
+        padded_shape = as_shape(listed)
         shape = constant(np.array([-1 if extent is None else extent for extent in padded_shape.as_list()], np.int64))
     elif shape.dtype is not dt.int64:
         raise TypeError(f"Padded shape {shape} must be a 1-D tensor of tf.int64 values, but its element type was {shape.dtype.name}.")
@@ -44,6 +45,10 @@ def _extents(shape: Any, spec: Any) -> Tensor:
     if not fits:
         raise ValueError(f"The padded shape {known} is not compatible with the corresponding input component shape {spec.shape}.")
     return shape
+
+
+def _is_longest(extent: Any) -> bool:
+    return bool(isinstance(extent, (int, np.integer)) and extent < 0)
 
 
 def _given_values(specs: Any, padding_values: Any) -> list[Any]:

@@ -157,7 +157,7 @@ def _extent(value: Any) -> Extent:
             if extent != value:
                 raise ValueError(f"Ambiguous dimension: {value}") from None
     if extent < 0:
-        raise ValueError(f"Dimension {extent} must be >= 0")
+        raise ValueError(f"Dimension {extent} must be >= 0; an extent that is not known is None")
     return extent
 
 
@@ -188,7 +188,7 @@ class TensorShape:
             except TypeError:  # a single extent
                 self._dims = (_extent(dims),)
             else:
-                self._dims = tuple(None if _is_minus_one(d) else _extent(d) for d in items)
+                self._dims = tuple(_extent(d) for d in items)
 
     @classmethod
     def _of(cls, dims: tuple[Extent, ...] | None) -> TensorShape:
@@ -381,10 +381,6 @@ class TensorShape:
 
     def __repr__(self) -> str:
         return "TensorShape(None)" if self._dims is None else f"TensorShape({list(self)})"
-
-
-def _is_minus_one(value: Any) -> bool:
-    return isinstance(value, int) and value == -1
 
 
 _UNKNOWN = TensorShape(None)

@@ -256,10 +256,15 @@ def _leaf(value: Any, array: np.ndarray) -> str:
     return type(value).__name__
 
 
+class NoneInside(TypeError, ValueError):
+    """None among values: a TypeError in TensorFlow's graphs, a ValueError in its imperative style."""
+
+
 def _from_objects(value: Any, array: np.ndarray, dtype: DType | None) -> np.ndarray:
     leaves = list(array.flat)
     if any(leaf is None for leaf in leaves):
-        raise ValueError("None values not supported.")
+        expected = dtype.name if dtype else "values"
+        raise NoneInside(f"None values not supported. Expected {expected}, got None of type 'NoneType' instead, in {_short(value)}")
     if all(isinstance(leaf, (str, bytes)) for leaf in leaves):
         return _string_array(value, dtype)
     if all(isinstance(leaf, int) or hasattr(leaf, "__index__") for leaf in leaves):  # ints beyond int64, Dimensions

@@ -51,7 +51,11 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
         raise TypeError(f"tf.constant needs a value, not the symbolic {value!r}; use tf.identity or tf.convert_to_tensor")
     if default_graph().imperative:
         return _constant(_fill_shape(_own_copy(value, _array(value, dtype)), shape), dtype, name)
-    array = _own_copy(value, to_array(value, dtype, None if verify_shape else shape))
+    try:
+        array = _own_copy(value, to_array(value, dtype, None if verify_shape else shape))
+    except NotImplementedError:  # NumPy asked a symbolic tensor inside for its value
+        raise TypeError(f"List of Tensors when single Tensor expected: tf.constant needs values, got {value!r}; "
+                        "use tf.stack or tf.convert_to_tensor") from None
     if verify_shape and shape is not None and array.shape != tuple(as_shape(shape).as_list()):
         raise TypeError(f"Expected Tensor's shape: {tuple(as_shape(shape).as_list())}, got {array.shape}.")
     return _constant(array, dtype, name)

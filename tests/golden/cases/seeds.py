@@ -142,10 +142,62 @@ def _variables(tf):
             return tf.get_variable("v", [2], use_resource=resource)
         yield "Assert of a %s variable" % kind, lambda v=variable: tf.Assert(tf.constant(True), [v()])
         yield "reduce_mean of a %s variable" % kind, lambda v=variable: tf.reduce_mean(v())
+        for name, build in _taking_a_variable(tf):
+            yield "%s %s" % (name, kind), lambda v=variable, build=build: build(v())
     yield "dropout of nothing", lambda: tf.nn.dropout(_inputs(tf), 1.0)
     yield "dropout of nothing by rate", lambda: tf.nn.dropout(_inputs(tf), rate=0.0)
     yield "dropout of nothing by a tensor", lambda: tf.nn.dropout(_inputs(tf), rate=tf.constant(0.0))
     yield "layers.dropout of nothing", lambda: tf.layers.dropout(_inputs(tf), 0.0, training=True)
+
+
+def _taking_a_variable(tf):
+    yield "moments", lambda v: tf.nn.moments(v, [0])
+    yield "clip_by_global_norm", lambda v: tf.clip_by_global_norm([v], 1.0)
+    yield "clip_by_global_norm of two", lambda v: tf.clip_by_global_norm([v, v], 1.0)
+    yield "metrics.mean of a variable", lambda v: tf.metrics.mean(v)
+    yield "foldl", lambda v: tf.foldl(lambda a, b: a + b, v)
+    yield "foldr", lambda v: tf.foldr(lambda a, b: a + b, v, initializer=tf.constant(0.0))
+    yield "meshgrid", lambda v: tf.meshgrid(v, v)
+    yield "cast to the same", lambda v: tf.cast(v, tf.float32)
+    yield "scalar_mul", lambda v: tf.scalar_mul(2.0, v)
+    yield "einsum", lambda v: tf.einsum("i,j->ij", v, v)
+
+
+def _contractions(tf):
+    def matrix():
+        return tf.placeholder(tf.float32, [None, 3])
+
+    def vector():
+        return tf.placeholder(tf.float32, [None])
+
+    def unknown():
+        return tf.placeholder(tf.float32)
+    yield "einsum of vectors", lambda: (lambda p: tf.einsum("i,i->", p, p))(vector())
+    yield "einsum product", lambda: tf.einsum("ij,jk->ik", matrix(), tf.zeros([3, 4]))
+    yield "einsum of rows", lambda: (lambda p: tf.einsum("ij,ij->i", p, p))(matrix())
+    yield "einsum sum", lambda: tf.einsum("ij->i", matrix())
+    yield "einsum transposed", lambda: tf.einsum("ij->ji", matrix())
+    yield "einsum trace", lambda: tf.einsum("ii", tf.zeros([2, 2]))
+    yield "einsum heads", lambda: tf.einsum("bth,hnd->btnd", tf.placeholder(tf.float32, [None, None, 4]), tf.zeros([4, 2, 3]))
+    yield "einsum attention", lambda: tf.einsum("btnh,bsnh->bnts", *[tf.placeholder(tf.float32, [None, None, 2, 3]) for _ in range(2)])
+    yield "einsum of heads back", lambda: tf.einsum("btnd,ndh->bth", tf.placeholder(tf.float32, [None, 5, 2, 3]), tf.zeros([2, 3, 4]))
+    yield "einsum known", lambda: tf.einsum("abc,cd->dab", tf.zeros([2, 3, 4]), tf.zeros([4, 5]))
+    yield "einsum of three", lambda: tf.einsum("ij,jk,kl->il", matrix(), tf.zeros([3, 4]), tf.zeros([4, 2]))
+    yield "einsum dropped label", lambda: tf.einsum("ij,jk->i", matrix(), tf.zeros([3, 4]))
+    yield "tensordot of unknown rank", lambda: tf.tensordot(unknown(), tf.zeros([3, 4]), 1)
+    yield "tensordot of two unknown ranks", lambda: tf.tensordot(unknown(), unknown(), [[0], [0]])
+    yield "zero_fraction of unknown rank", lambda: tf.nn.zero_fraction(unknown())
+
+
+def _images_of_unknown_extents(tf):
+    image = tf.image
+
+    def single():
+        return tf.placeholder(tf.float32, [None, None, 3])
+    for name in ("flip_left_right", "flip_up_down", "random_flip_left_right", "random_flip_up_down", "transpose_image", "rot90",
+                 "per_image_standardization"):
+        yield name + " of unknown extents", lambda name=name: getattr(image, name)(single())
+    yield "rot90 of known extents", lambda: image.rot90(tf.zeros([4, 5, 3]), 3)
 
 
 def _shapes_of_tensors(tf):
@@ -260,6 +312,6 @@ def _metrics(tf):
 def cases(tf, np):
     """What is made, and the seed of what is made after it."""
     for family in (_recurrent, _attention, _rates, _averages, _images, _others, _losses, _metrics, _shapes_of_tensors, _sampled_losses,
-                   _variables):
+                   _variables, _contractions, _images_of_unknown_extents):
         for name, build in family(tf):
             yield name, lambda build=build: _after(tf, build)

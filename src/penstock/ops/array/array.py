@@ -92,13 +92,14 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
         raise ValueError("indexing parameter must be either 'xy' or 'ij'")
     with name_scope(name, "meshgrid", list(args)):
         count = len(args)
+        before = default_graph().counted_operations()
         vectors = [vector if isinstance(vector, Tensor) else to_tensor(vector, None, "stack") for vector in args]
+        listed = default_graph().counted_operations() - before
         if not vectors:
             return []
         axes = list(builtins.range(count))
         if indexing == "xy" and count > 1:
             axes[:2] = [1, 0]
-        listed = sum(not isinstance(vector, Tensor) for vector in args)
         # TensorFlow makes vectors of lists again for sizes and type, swaps axes by two more reshapes and counts ones in the graph.
         operations = 5 * count + 4 + listed + (listed > 0) + (4 if count > 1 and indexing == "xy" else 0)
         with default_graph().counting_as(operations):

@@ -93,7 +93,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     tf.int32
     """
     base = dtypes.as_dtype(dtype).base_dtype
-    if isinstance(x, Tensor) and x.dtype is base:
+    if (isinstance(x, Tensor) or hasattr(x, "_as_graph_element")) and x.dtype is base:  # a resource variable stays one; a reference has another type
         return x
     with name_scope(name, "Cast", [x]) as scope:
         if isinstance(x, SparseTensor):

@@ -185,7 +185,8 @@ def case(pred_fn_pairs: Any, default: Callable[[], Any] | None = None, exclusive
             return function()
         with control_dependencies(checks):
             result = function()
-        return nest.map_structure(lambda tensor: with_dependencies(checks, tensor), result)
+        with default_graph().counting_as(0):  # TensorFlow's results wait where they are made; Python's have nothing to wait for
+            return nest.map_structure(lambda part: with_dependencies(checks, part) if isinstance(part, (Tensor, Operation)) else part, result)
 
 
 def switch_case(branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None, name: str = "switch_case") -> Any:
@@ -211,7 +212,7 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Callable[[], Any] |
             raise TypeError(f"branch_index must be an integer, not {index.dtype.name}")
         function = pairs.pop()[1] if default is None else default
         for number, branch in reversed(pairs):
-            function = _chain(equal(index, constant(number, index.dtype)), branch, function, False)
+            function = _chain(equal(index, constant(number, index.dtype)), branch, function, True)
         return function()
 
 

@@ -19,9 +19,12 @@ Function = Callable[..., Any]
 
 
 class _Elements:
-    """Tensors of the same length in a structure, to be read slice by slice."""
+    """Tensors of the same length in a structure, to be read slice by slice.
 
-    def __init__(self, elems: Any) -> None:
+    With ``as_given`` the arrays are filled from what was given: a variable is read once more, as TensorFlow's folds do.
+    """
+
+    def __init__(self, elems: Any, as_given: bool = False) -> None:
         self._structure = elems
         self.tensors = [to_tensor(elem, name="elem") for elem in nest.flatten(elems)]
         first = self.tensors[0].shape
@@ -31,8 +34,9 @@ class _Elements:
         self.length = self.static_length.value or shape(self.tensors[0])[0] if self.static_length.value != 0 else 0
         for elem in self.tensors[1:]:
             self.static_length = self.static_length.merge_with(dimension_at_index(elem.shape, 0))
-        self._arrays = [TensorArray(elem.dtype.base_dtype, size=self.length, dynamic_size=False, infer_shape=True).unstack(elem)
-                        for elem in self.tensors]
+        given = nest.flatten(elems) if as_given else self.tensors
+        self._arrays = [TensorArray(elem.dtype.base_dtype, size=self.length, dynamic_size=False, infer_shape=True).unstack(value)
+                        for elem, value in zip(self.tensors, given)]
 
     def read(self, index: Any) -> Any:
         """The slices at ``index``, in the structure of the elements."""
@@ -89,7 +93,7 @@ def foldl(fn: Function, elems: Any, initializer: Any = None, parallel_iterations
     """``tf.foldl``: ``fn(... fn(fn(initializer, elems[0]), elems[1]) ..., elems[-1])``; without an initializer it starts from the first slice."""
     _check_callable(fn)
     with name_scope(name, "foldl", _tensors(elems)):
-        elements = _Elements(elems)
+        elements = _Elements(elems, as_given=True)
         total = elements.read(0) if initializer is None else initializer
         start = constant(1 if initializer is None else 0)
         _, result = while_loop(lambda i, _: i < elements.length, lambda i, total: (i + 1, fn(total, elements.read(i))), [start, total],
@@ -103,7 +107,7 @@ def foldr(fn: Function, elems: Any, initializer: Any = None, parallel_iterations
     """``tf.foldr``: as ``foldl``, from the last slice to the first."""
     _check_callable(fn)
     with name_scope(name, "foldr", _tensors(elems)):
-        elements = _Elements(elems)
+        elements = _Elements(elems, as_given=True)
         start = elements.length if initializer is not None else elements.length - 1
         total = elements.read(start) if initializer is None else initializer
 

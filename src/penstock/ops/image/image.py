@@ -89,7 +89,8 @@ def _with_older_order(resize: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def resize_in_any_order(images: Any, *args: Any, **kwargs: Any) -> Tensor:
         names = ("new_height", "new_width", "method", "align_corners")
         size = args[0] if args else None
-        is_height = isinstance(size, numbers.Integral) or (isinstance(size, Tensor) and size.shape.ndims == 0)
+        is_method = len(args) == 2 and isinstance(args[1], numbers.Integral) and args[1] in _RESIZERS  # beside a tensor: a size of the wrong rank
+        is_height = isinstance(size, numbers.Integral) or (isinstance(size, Tensor) and size.shape.ndims == 0 and not is_method)
         if "new_width" in kwargs or (is_height and len(args) > 1):
             warn_of_order("tf.image.resize_images", "tf.image.resize_images(images, [new_height, new_width], ...)")
             kwargs.update(zip(names, args))
@@ -251,10 +252,16 @@ def _flip(image: Any, axis: int, default_name: str) -> Tensor:
         return _reverse_axis(_behind_rank_check(image), axis)
 
 
+def _count_check(image: Tensor) -> None:
+    """TensorFlow checks an image of which not all extents are known."""
+    default_graph().imply(0 if image.shape.is_fully_defined() else 22)
+
+
 def _behind_rank_check(image: Any) -> Tensor:
     """The image, of rank 3 or 4 (an unknown rank counts as 3), behind the node where TensorFlow's check of its rank stands: later ops that take
     their seed from the count of ops before them then draw TensorFlow's numbers."""
     image = _with_rank(image)
+    _count_check(image)
     checked = identity(image, name="control_dependency")
     checked.set_shape(image.shape if image.shape.ndims is not None else [None] * 3)
     return checked
@@ -290,12 +297,10 @@ def flip_up_down(image: Any) -> Tensor:
 def _random_flip(image: Any, axis: int, seed: int | None, default_name: str) -> Tensor:
     """Flips the image, or each image of a batch on its own, with probability one half."""
     with name_scope(None, default_name, [image]) as scope:
-        given = to_tensor(image, None, "image")
-        image = _behind_rank_check(given)
+        image = _behind_rank_check(to_tensor(image, None, "image"))
         batched = image.shape.ndims == 4
-        # TensorFlow checks an image of unknown extents, and has a conditional, or sums for a batch, where there is one Select here.
-        graph, is_known = default_graph(), given.shape.is_fully_defined()
-        graph.imply((0 if is_known or (not batched and given.shape.ndims == 3) else 22) + batched)
+        graph = default_graph()  # TensorFlow has a conditional, or sums for a batch, where there is one Select here
+        graph.imply(batched)
         draws = random_uniform(shape(image)[:1] if batched else [], 0, 1.0, seed=seed)
         # Batches use round(), single images "less than one half", as TensorFlow does: the same seeds flip the same images.
         chosen = less(draws, 0.5) if not batched else greater_equal(round_(draws), 1.0)
@@ -330,7 +335,8 @@ def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
     with name_scope(name, "rot90", [image, k]):
         image, turns = _behind_rank_check(image), _static_extent(k)
         if turns is not None:
-            return _rotate(image, turns % 4)
+            with default_graph().counting_as(62):  # TensorFlow's case of the three turns
+                return _rotate(image, turns % 4)
         k = to_tensor(k, dt.int32, "k")
         if not k.shape.is_compatible_with([]):
             raise ValueError(f"'k' must be a scalar, got shape {k.shape}")
@@ -360,6 +366,7 @@ def per_image_standardization(image: Any) -> Tensor:
         original = image.dtype.base_dtype
         if original not in (dt.float16, dt.float32):
             image = convert_image_dtype(image, dt.float32)
+        _count_check(image)
         image = identity(image, name="control_dependency")
         count = reduce_prod(shape(image)[-3:])
         mean = reduce_mean(image, axis=[-1, -2, -3], keepdims=True)

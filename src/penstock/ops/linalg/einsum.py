@@ -8,23 +8,28 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.array.gather import gather
 from penstock.ops.array.pack import concat, stack
 from penstock.ops.array.permute import transpose
+from penstock.ops.array.select import where
 from penstock.ops.array.sequences import range as range_op
 from penstock.ops.array.shape_ops import expand_dims, reshape
 from penstock.ops.array.shape_ops import rank as rank_op
 from penstock.ops.array.shape_ops import shape as shape_op
 from penstock.ops.array.unique import setdiff1d
 from penstock.ops.common import canonical_axis
+from penstock.ops.linalg.diag import trace
+from penstock.ops.linalg.einsum_nodes import einsum_nodes
 from penstock.ops.linalg.matmul import matmul
 from penstock.ops.math.reduce import reduce_prod, reduce_sum
 
@@ -40,14 +45,23 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
         raise TypeError(f"invalid keyword arguments for this function: {', '.join(sorted(kwargs))}")
     with name_scope(name, "einsum", list(inputs)):
         tensors = [to_tensor(value) for value in inputs]
+        if re.fullmatch(r"\s*([A-Za-z])\1\s*", equation) and len(tensors) == 1:
+            return trace(tensors[0])
         labels, output = _parse(equation, tensors)
-        result, kept = tensors[0], labels[0]
-        result, kept = _sum_out(result, kept, set(output).union(*labels[1:]))
-        for index in range(1, len(tensors)):
-            needed = set(output).union(*labels[index + 1:])
-            other, other_labels = _sum_out(tensors[index], labels[index], needed | set(kept))
-            result, kept = _contract(result, kept, other, other_labels, needed)
-        return _permute(result, kept, output)
+        extents = [tensor.shape.as_list() if tensor.shape.ndims is not None else [None] * len(term) for tensor, term in zip(tensors, labels)]
+        odd = any(sum(label in term for term in labels) > 2 for label in set("".join(labels)) - set(output))  # TensorFlow goes another way then
+        with nullcontext() if odd else default_graph().counting_as(einsum_nodes(labels, extents, output)):
+            return _product_of(tensors, labels, output)
+
+
+def _product_of(tensors: Sequence[Tensor], labels: Sequence[str], output: str) -> Tensor:
+    """The operands contracted one after the other."""
+    result, kept = _sum_out(tensors[0], labels[0], set(output).union(*labels[1:]))
+    for index in range(1, len(tensors)):
+        needed = set(output).union(*labels[index + 1:])
+        other, other_labels = _sum_out(tensors[index], labels[index], needed | set(kept))
+        result, kept = _contract(result, kept, other, other_labels, needed)
+    return _permute(result, kept, output)
 
 
 def _parse(equation: str, tensors: Sequence[Tensor]) -> tuple[list[str], str]:
@@ -203,7 +217,7 @@ def _axes_of(a: Tensor, axes: Any) -> tuple[Any, Any]:
         rank = a.shape.ndims
         if rank is None:
             last = rank_op(a)
-            return range_op(last - count, last), list(range(count))
+            return range_op(last - count, last), range_op(count)
         if count > rank:
             raise ValueError(f"'axes' must not be larger than the number of dimensions of tensor {a}.")
         return list(range(rank - count, rank)), list(range(count))
@@ -223,7 +237,8 @@ def _as_matrix(tensor: Tensor, axes: Any, columns: bool) -> tuple[Tensor, Any, l
     rank = tensor.shape.ndims
     if rank is None or isinstance(axes, Tensor):
         total = rank_op(tensor)
-        summed = (to_tensor(axes, dt.int32, "axes") + total) % total
+        summed = to_tensor(axes, dt.int32, "axes")
+        summed = where(summed >= 0, summed, summed + total)
         free, _ = setdiff1d(range_op(total), summed)
         return *_as_matrix_at_run_time(tensor, shape_op(tensor), free, summed, columns), None
     extents = tensor.shape.as_list()

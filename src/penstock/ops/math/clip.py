@@ -94,15 +94,19 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Ten
         return identity(t * clip_norm * Minimum(inverse * number, constant(1.0, t.dtype.base_dtype) / clip_norm), scope)
 
 
-def _check_list(t_list: Any) -> list[Any]:
+def _listed(t_list: Any) -> list[Any]:
     if isinstance(t_list, (Tensor, IndexedSlices, str, bytes)) or not hasattr(t_list, "__iter__"):
         raise TypeError("t_list should be a sequence")
+    return list(t_list)
+
+
+def _converted(t_list: list[Any]) -> list[Any]:
     return [t if t is None or isinstance(t, IndexedSlices) else to_tensor(t, None, "t") for t in t_list]
 
 
 def global_norm(t_list: Any, name: str | None = None) -> Tensor:
     """``tf.global_norm``: the L2 norm of all tensors of a list together; None in the list is left out."""
-    t_list = _check_list(t_list)
+    t_list = _converted(_listed(t_list))
     with name_scope(name, "global_norm", [_values(t) for t in t_list if t is not None]):
         halves = []
         for t in t_list:
@@ -117,8 +121,9 @@ def clip_by_global_norm(t_list: Any, clip_norm: Any, use_norm: Any = None,
                         name: str | None = None) -> tuple[list[Any], Tensor]:
     """``tf.clip_by_global_norm``: (all tensors of a list scaled down so that their global norm is at most ``clip_norm``,
     the global norm before). If that is not finite, all become NaN."""
-    t_list = _check_list(t_list)
-    norm = global_norm(t_list) if use_norm is None else use_norm
+    given = _listed(t_list)
+    norm = global_norm(given) if use_norm is None else use_norm
+    t_list = _converted(given)  # a variable is read once more
     with name_scope(name, "clip_by_global_norm", [_values(t) for t in t_list if t is not None] + [clip_norm]) as scope:
         inverse = 1.0 / norm
         limit = constant(1.0, inverse.dtype.base_dtype) / clip_norm

@@ -24,7 +24,7 @@ from penstock.ops.math.statistics import count_nonzero
 
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     """``tf.scalar_mul``: a scalar times a tensor or IndexedSlices."""
-    dtype = x.dtype.base_dtype if isinstance(x, IndexedSlices) else to_tensor(x).dtype.base_dtype
+    dtype = x.dtype.base_dtype if isinstance(x, IndexedSlices) or hasattr(x, "_as_graph_element") else to_tensor(x).dtype.base_dtype
     scalar = to_tensor(scalar, dtype, "scalar")
     if scalar.shape.ndims not in (None, 0):
         raise ValueError(f"Only scalar multiply works, got shape {scalar.shape}")
@@ -85,7 +85,7 @@ def zero_fraction(value: Any, name: str | None = None) -> Tensor:
     with name_scope(name, "zero_fraction", [value]):
         value = to_tensor(value, None, "value")
         number = size(value, out_type=int64)
-        default_graph().imply(15)  # TensorFlow has a conditional with a count for each size of integers
+        default_graph().imply(15 if value.shape.ndims is not None else 18)  # TensorFlow has a conditional with a count for each size of integers
         zeros = number - count_nonzero(value)
         return identity(cast(zeros, float32) / cast(number, float32), "fraction")
 

@@ -33,14 +33,15 @@ def moments(x, axes, shift=None, name=None, keep_dims=None, keepdims=None):
     """``tf.nn.moments``: (mean, variance) over ``axes``; ``shift`` is not used."""
     keep = _keep(keepdims, keep_dims)
     with name_scope(name, "moments", [x, axes]):
-        given = convert_to_tensor(x, name="x")
-        x = cast(given, dt.float32) if _half(given) else given
+        given = x if hasattr(x, "dtype") else convert_to_tensor(x, name="x")  # a variable is read by each op that takes it
+        is_half = dt.as_dtype(given.dtype).base_dtype is dt.float16
+        x = cast(given, dt.float32) if is_half else given
         mean = reduce_mean(x, axes, keepdims=True, name="mean")
         # The gradient through the mean is zero in exact arithmetic: it is not worth computing.
         variance = reduce_mean(squared_difference(x, stop_gradient(mean)), axes, keepdims=True, name="variance")
         if not keep:
             mean, variance = squeeze(mean, axes), squeeze(variance, axes)
-        return (cast(mean, dt.float16), cast(variance, dt.float16)) if _half(given) else (mean, variance)
+        return (cast(mean, dt.float16), cast(variance, dt.float16)) if is_half else (mean, variance)
 
 
 def weighted_moments(x, axes, frequency_weights, name=None, keep_dims=None, keepdims=None):

@@ -54,6 +54,8 @@ from penstock.platform.deprecation import older_argument
 def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
     """``tf.sparse_placeholder``: a SparseTensor that must be fed; a fully known shape need not be."""
     part = lambda what: None if name is None else f"{name}/{what}"
+    if isinstance(shape, (list, tuple)):
+        shape = [None if isinstance(extent, int) and extent == -1 else extent for extent in shape]
     known = as_shape(shape) if not isinstance(shape, Tensor) else None
     rank = known.ndims if known is not None else shape.shape.as_list()[0]
     if isinstance(shape, Tensor):
