@@ -30,6 +30,7 @@ OURS = {
     "tf.estimator.Head.update_metrics": "refused; the kinds of heads take no mode there",
     "tf.keras.metrics.Metric": "its constructor is found by way of __new__",
     "tf.keras.layers.CuDNNGRU.get_losses_for": "has a default there, as nowhere else", "tf.keras.layers.CuDNNLSTM.get_losses_for": "the same",
+    **{f"tf.linalg.LinearOperatorCirculant{kind}": "None instead of a name that means the same" for kind in ("", "2D", "3D")},
     "tf.profiler.profile": "None instead of a default that means the same", "tf.profiler.advise": "the same",
     "tf.estimator.BestExporter": "the function that is its default has a public name",
     "tf.raw_ops.SdcaOptimizer": "TensorFlow's function has another default than its operation", "tf.raw_ops.SdcaOptimizerV2": "the same",

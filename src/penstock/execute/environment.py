@@ -44,7 +44,9 @@ class Environment:
         """The shared resources of a device: each has names of its own."""
         if memory is not None:
             return self.resources.on(device, memory.variable)
-        is_first = not device or device == self.devices[0].name or device not in [each.name for each in self.devices]
+        names = [each.name for each in self.devices]
+        hosts = [each.name for each in self.devices if each.device_type == "CPU"]  # others may be found later, and come before it
+        is_first = not device or device == (hosts or names)[0] or device not in names
         return self.resources if is_first else self.resources.on(device)
 
     def for_datasets(self, several: bool) -> Environment:

@@ -55,7 +55,7 @@ class HandleNames:
 
     def kernel(handle, ctx):
         container, name, _ = ctx.name_of(plain(handle))
-        return np.array([container.encode(), name.encode()], object)
+        return np.array([part if isinstance(part, bytes) else part.encode() for part in (container, name)], object)
 
 
 @op("_NamedResource", "name: string -> resource: resource")
